@@ -1,0 +1,137 @@
+#include "base/cpu_quota.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+namespace interlude {
+namespace {
+
+std::optional<std::string> ReadFirstLine(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  if (!std::getline(in, line)) return std::nullopt;
+  return line;
+}
+
+std::optional<double> ParsePositive(const std::string& text) {
+  std::istringstream in(text);
+  double value = 0;
+  if (!(in >> value) || value <= 0) return std::nullopt;
+  return value;
+}
+
+/// v2: "cpu.max" holds "QUOTA PERIOD" or "max PERIOD".
+std::optional<double> QuotaV2(const std::string& directory) {
+  const auto line = ReadFirstLine(directory + "/cpu.max");
+  if (!line) return std::nullopt;
+  std::istringstream in(*line);
+  std::string quota;
+  double period = 0;
+  if (!(in >> quota >> period) || quota == "max" || period <= 0) return std::nullopt;
+  const auto value = ParsePositive(quota);
+  if (!value) return std::nullopt;
+  return *value / period;
+}
+
+/// v1: two files; a quota of -1 means none.
+std::optional<double> QuotaV1(const std::string& directory) {
+  const auto quota_line = ReadFirstLine(directory + "/cpu.cfs_quota_us");
+  const auto period_line = ReadFirstLine(directory + "/cpu.cfs_period_us");
+  if (!quota_line || !period_line) return std::nullopt;
+  const auto quota = ParsePositive(*quota_line);
+  const auto period = ParsePositive(*period_line);
+  if (!quota || !period) return std::nullopt;
+  return *quota / *period;
+}
+
+struct Membership {
+  bool v2 = false;
+  std::string path;  // "/a/b" below the hierarchy's mount
+};
+
+/// The process's place in the cpu hierarchies, from "ID:CONTROLLERS:PATH" lines.
+std::vector<Membership> ReadMemberships(const std::string& root) {
+  std::vector<Membership> memberships;
+  std::ifstream in(root + "/proc/self/cgroup");
+  std::string line;
+  while (std::getline(in, line)) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    if (controllers.empty()) {
+      memberships.push_back({true, path});
+    } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
+      memberships.push_back({false, path});
+    }
+  }
+  return memberships;
+}
+
+/// Where cpu hierarchies are commonly mounted; a container sees its own group at the mount itself.
+std::vector<std::string> Mounts(bool v2) {
+  if (v2) return {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+  return {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpuacct,cpu"};
+}
+
+void ConsiderAncestors(const std::string& root, const Membership& membership, CpuLimits& limits) {
+  for (const std::string& mount : Mounts(membership.v2)) {
+    std::string path = membership.path;
+    for (;;) {
+      while (!path.empty() && path.back() == '/') path.pop_back();
+      const std::string directory = root + mount + path;
+      const auto quota = membership.v2 ? QuotaV2(directory) : QuotaV1(directory);
+      if (quota && (!limits.quota_cores || *quota < *limits.quota_cores)) {
+        limits.quota_cores = quota;
+        limits.quota_source = directory + (membership.v2 ? "/cpu.max" : "/cpu.cfs_quota_us");
+      }
+      if (path.empty()) break;
+      path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
+    }
+  }
+}
+
+int AffinityCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 0;
+  return CPU_COUNT(&set);
+}
+
+}  // namespace
+
+int CpuLimits::UsableCores() const {
+  int cores = std::max(1, affinity_cores);
+  if (quota_cores) cores = std::min(cores, static_cast<int>(std::ceil(*quota_cores - 1e-9)));
+  return std::max(1, cores);
+}
+
+std::string CpuLimits::ToString() const {
+  const int usable = UsableCores();
+  const std::string quota = quota_cores ? fmt::format("quota {:.2f} by {}", *quota_cores, quota_source)
+                                        : std::string("no quota");
+  return fmt::format("{} usable core{} ({} visible, {} in the affinity mask, {})", usable,
+                     usable == 1 ? "" : "s", visible_cores, affinity_cores, quota);
+}
+
+CpuLimits ReadCpuLimits(const std::string& root) {
+  CpuLimits limits;
+  limits.visible_cores = std::max<int>(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  const int affinity = AffinityCores();
+  limits.affinity_cores = affinity > 0 ? affinity : limits.visible_cores;
+  for (const Membership& membership : ReadMemberships(root)) {
+    ConsiderAncestors(root, membership, limits);
+  }
+  return limits;
+}
+
+}  // namespace interlude
