@@ -1,0 +1,111 @@
+// A run's description: the one TOML file that the coordinator reads and hands to the workers.
+// Plain values; no I/O besides text in and out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace interlude {
+
+enum class ModelKind { kVit, kConvNet, kSynthetic };
+enum class LocalOptimizerKind { kAdamW, kSgd };
+enum class ScheduleKind { kCosine, kConstant };
+enum class MergeRuleKind { kWeightedMean, kMean };
+enum class OuterOptimizerKind { kNesterov, kSgd, kAdam };
+enum class CodecKind { kQ4, kFp32 };
+enum class ExchangeMode { kPipelined, kBarrier };
+enum class PersistenceMode { kOnDemand, kEveryRound };
+
+/// [model]
+struct ModelConfig {
+  ModelKind kind = ModelKind::kVit;  // "vit", "convnet", "synthetic"
+  // vit
+  uint32_t image_size = 28;   // pixels a side
+  uint32_t channels = 1;
+  uint32_t patch_size = 7;    // pixels a side; divides image_size
+  uint32_t hidden_size = 96;  // multiple of heads
+  uint32_t layers = 4;
+  uint32_t heads = 4;
+  uint32_t mlp_size = 192;
+  uint32_t classes = 10;
+  // synthetic
+  uint64_t synthetic_params = 1'000'000;
+  double synthetic_step_ms = 1.0;  // time each local step takes
+};
+
+/// [data]
+struct DataConfig {
+  std::string name = "fashion_mnist";
+  std::string directory = "/usr/share/datasets/fashion-mnist";
+  uint64_t train_limit = 0;  // use only the first N training samples; 0 means all
+  uint64_t test_limit = 0;   // use only the first N test samples; 0 means all
+};
+
+/// [train]: the local optimizer.
+struct TrainConfig {
+  LocalOptimizerKind optimizer = LocalOptimizerKind::kAdamW;
+  double learning_rate = 1e-3;
+  double weight_decay = 0.05;
+  double momentum = 0.9;  // sgd
+  double beta1 = 0.9;     // adamw
+  double beta2 = 0.999;   // adamw
+  double epsilon = 1e-8;  // adamw
+  uint32_t batch = 64;    // samples a local step
+  ScheduleKind schedule = ScheduleKind::kCosine;
+  uint32_t warmup_steps = 20;
+  double final_learning_rate_ratio = 0.0;  // cosine ends at this share of learning_rate
+};
+
+/// [round]: what is exchanged, how and how often.
+struct RoundConfig {
+  uint32_t rounds = 12;
+  uint32_t local_steps = 20;
+  ExchangeMode exchange = ExchangeMode::kPipelined;
+  CodecKind codec = CodecKind::kQ4;
+  uint64_t chunk_params = 1u << 20;  // multiple of 64
+  bool error_feedback = false;       // the worker keeps what encoding lost; 4 bytes a parameter
+  PersistenceMode persistence = PersistenceMode::kOnDemand;
+  uint32_t evaluate_every = 0;       // rounds; 0 means only at the end
+};
+
+/// [outer]: merge rule and outer optimizer.
+struct OuterConfig {
+  MergeRuleKind merge = MergeRuleKind::kWeightedMean;
+  OuterOptimizerKind optimizer = OuterOptimizerKind::kNesterov;
+  double learning_rate = 0.7;
+  double momentum = 0.9;   // nesterov
+  double beta1 = 0.9;      // adam
+  double beta2 = 0.95;     // adam
+  double epsilon = 1e-8;   // adam
+};
+
+struct RunConfig {
+  uint64_t seed = 1;
+  uint32_t threads = 0;  // per process; 0 means the usable cores divided among the processes on this machine
+  ModelConfig model;
+  DataConfig data;
+  TrainConfig train;
+  RoundConfig round;
+  OuterConfig outer;
+
+  /// Local steps of the whole run: rounds * local_steps.
+  uint64_t total_steps() const { return uint64_t{round.rounds} * round.local_steps; }
+};
+
+/// Reads a run's TOML text. `source` names the text in errors ("examples/fashion_mnist.toml").
+/// InvalidArgument with file, line, key, and for an unknown key the nearest known one; for a value out of
+/// range the range; for a wrong type the type; for values that do not fit together (hidden_size and heads) both keys.
+StatusOr<RunConfig> ParseRunConfig(std::string_view toml_text, std::string_view source);
+
+/// Applies "round.codec=fp32" settings in order on top of `config` (the value in TOML syntax; bare words
+/// count as strings). Same errors as ParseRunConfig, with the setting as the source.
+Status ApplySettings(const std::vector<std::string>& settings, RunConfig& config);
+
+/// Every key with its comment, range and the value in `config`, as TOML that ParseRunConfig reads back equal.
+std::string FormatRunConfig(const RunConfig& config);
+
+}  // namespace interlude

@@ -1,0 +1,107 @@
+// The run database: DIR/run.db, SQLite in WAL mode. The schema is documented in docs/run-database.md so that
+// people can use SQL. Written by the coordinator alone, read by analysis/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ledger/span.h"
+
+namespace interlude {
+
+/// Version of the schema; stored in `meta`, and in SQLite's user_version.
+inline constexpr int kRunDatabaseVersion = 1;
+
+/// What is known of a worker when it joins.
+struct WorkerRecord {
+  int32_t worker = 0;
+  std::string host;
+  int64_t process_id = 0;
+  int32_t visible_cores = 0;
+  double quota_cores = 0;   // 0: none
+  int32_t usable_cores = 0;
+  int32_t threads = 0;      // of its compute pools
+  std::string software;     // version text
+  int64_t joined_ns = 0;    // coordinator's monotonic clock
+  std::optional<int64_t> left_ns;
+  std::string left_reason;  // empty while it is there
+};
+
+/// A committed round, on the coordinator's clock. Rounds tile the run: a round begins where the one before ended.
+struct RoundRecord {
+  uint32_t round = 0;
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;          // the last worker reported that it has applied and verified
+  int64_t committed_ns = 0;    // all chunks merged
+  int64_t first_delta_ns = 0;  // the first delta chunk arrived
+  int64_t last_delta_ns = 0;   // the last one
+  int64_t first_sync_ns = 0;   // the first sync chunk was ready to send
+  std::string root_hash;       // hex
+  uint32_t workers = 0;        // that contributed
+  uint64_t samples = 0;
+  double mean_loss = 0;        // over samples
+};
+
+/// One worker's part in one round.
+struct WorkerRoundRecord {
+  uint32_t round = 0;
+  int32_t worker = 0;
+  uint64_t samples = 0;
+  double mean_loss = 0;
+  std::string root_hash;         // hex, as the worker computed it
+  uint32_t repaired_chunks = 0;
+  uint64_t upload_bytes = 0;     // payload
+  uint64_t download_bytes = 0;   // payload
+};
+
+struct EvaluationRecord {
+  uint32_t after_rounds = 0;  // rounds committed when it was made
+  uint64_t samples = 0;
+  uint64_t correct = 0;
+  double mean_loss = 0;
+};
+
+/// Something that happened at one moment: a worker joined or left, a refused message, a repair.
+struct EventRecord {
+  int64_t at_ns = 0;  // coordinator's clock
+  std::optional<uint32_t> round;
+  int32_t worker = kNoWorker;
+  std::string kind;   // short and stable: "worker_left"
+  std::string text;   // for people
+};
+
+/// One thread at a time. Each Add* call is atomic; after a crash the database holds whole calls.
+class RunDatabase {
+ public:
+  /// Makes DIR/run.db. AlreadyExists when there is one: a run directory holds one run.
+  static StatusOr<std::unique_ptr<RunDatabase>> Create(const std::string& path);
+  /// Opens an existing one for reading. NotFound; DataLoss when it is no run database or damaged;
+  /// FailedPrecondition when a newer version of the program wrote it.
+  static StatusOr<std::unique_ptr<RunDatabase>> OpenReadOnly(const std::string& path);
+  virtual ~RunDatabase() = default;
+
+  virtual Status SetMeta(const std::string& key, const std::string& value) = 0;
+  virtual Status AddWorker(const WorkerRecord& worker) = 0;
+  virtual Status WorkerLeft(int32_t worker, int64_t at_ns, const std::string& reason) = 0;
+  /// A finished round with its workers' parts and all spans that belong to it, in one transaction.
+  virtual Status AddRound(const RoundRecord& round, const std::vector<WorkerRoundRecord>& workers,
+                          const std::vector<Span>& spans) = 0;
+  /// Spans that belong to no finished round (preparation, evaluation after the last round).
+  virtual Status AddSpans(const std::vector<Span>& spans) = 0;
+  virtual Status AddEvaluation(const EvaluationRecord& evaluation) = 0;
+  virtual Status AddEvent(const EventRecord& event) = 0;
+
+  virtual StatusOr<std::optional<std::string>> GetMeta(const std::string& key) const = 0;
+  virtual StatusOr<std::vector<WorkerRecord>> Workers() const = 0;
+  virtual StatusOr<std::vector<RoundRecord>> Rounds() const = 0;
+  virtual StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const = 0;
+  virtual StatusOr<std::vector<Span>> Spans() const = 0;
+  virtual StatusOr<std::vector<EvaluationRecord>> Evaluations() const = 0;
+  virtual StatusOr<std::vector<EventRecord>> Events() const = 0;
+};
+
+}  // namespace interlude

@@ -1,0 +1,63 @@
+// Spans: one phase of one process with a beginning and an end; what the account is made of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace interlude {
+
+/// The phases of a round. The numbers are stored in run.db and cross the wire: never reuse one.
+enum class Phase : uint8_t {
+  // worker
+  kTrain = 1,      // local steps
+  kEncode = 2,     // delta -> payload
+  kUpload = 3,     // payload -> coordinator
+  kWait = 4,       // nothing to do until the first sync chunk arrives
+  kDownload = 5,   // sync delta from the coordinator
+  kApply = 6,      // base += sync delta; parameters = base
+  kVerify = 7,     // hash of the new base against the coordinator's, and repair
+  kEvaluate = 8,   // this worker's part of the test set
+  kPrepare = 9,    // model and data made ready, once
+  // coordinator
+  kReceive = 32,     // from a worker's first delta chunk to its last
+  kAggregate = 33,   // decode and weighted sum
+  kOuterStep = 34,   // outer optimizer
+  kEncodeSync = 35,  // update -> sync delta, base += sync delta
+  kHash = 36,        // of the new base
+  kJournal = 37,     // received chunks to disk
+  kSend = 38,        // sync delta to a worker, from first chunk to last
+  kSave = 39,        // a full model to disk
+  kRound = 40,       // the whole round
+};
+
+/// "train", "outer_step", ...; the name in run.db, JSON and the report.
+std::string_view PhaseName(Phase phase);
+std::optional<Phase> PhaseFromNumber(int number);
+
+/// Worker id of the coordinator's own spans.
+inline constexpr int32_t kNoWorker = -1;
+
+/// One phase. Times are CLOCK_MONOTONIC of the process that recorded it and comparable only within it.
+/// A phase that works chunk by chunk (encode, upload, apply...) is one span from its first beginning to its
+/// last end; `busy_ns` is the part of it that was spent in the phase itself, so that parallel phases are seen.
+struct Span {
+  Phase phase = Phase::kTrain;
+  uint32_t round = 0;
+  int32_t recorded_by = kNoWorker;  // the process: a worker's id, or kNoWorker for the coordinator
+  int32_t about_worker = kNoWorker; // whose delta or sync it concerns (receive, send, journal), else kNoWorker
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  int64_t busy_ns = 0;
+  int64_t cpu_ns = 0;        // of all threads that worked on it
+  int64_t run_delay_ns = 0;  // runnable but not running; of the thread that owns the phase
+  uint64_t bytes = 0;        // moved or made by the phase
+  uint32_t chunks = 0;       // chunks it covered; 0 where it has none
+  bool ok = true;
+
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+}  // namespace interlude

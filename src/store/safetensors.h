@@ -1,0 +1,44 @@
+// Full models on disk in the safetensors format (8-byte little-endian header length, JSON header, data).
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "layout/layout.h"
+
+namespace interlude {
+
+/// Writes the flat fp32 parameters under the layout's names and shapes, with `metadata` (and
+/// "format": "pt") in the header. Written to PATH.partial, synced, renamed: PATH is whole or absent.
+/// `values` has layout.total_params() floats.
+Status WriteSafetensors(const std::string& path, const Layout& layout, std::span<const float> values,
+                        const std::map<std::string, std::string>& metadata);
+
+/// One tensor's place in a file.
+struct SafetensorsEntry {
+  std::string name;
+  std::string dtype;  // "F32", "BF16", ...
+  std::vector<int64_t> shape;
+  uint64_t begin = 0;  // bytes from the start of the data section
+  uint64_t end = 0;
+};
+
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;  // in the order of their bytes
+  std::map<std::string, std::string> metadata;
+  uint64_t data_begin = 0;  // bytes from the start of the file
+};
+
+/// Reads and checks a file's header against its size; refuses what the reference reader refuses
+/// (overlaps, holes, overflow, duplicate keys, header over 100 MB, text that is no JSON or UTF-8). DataLoss says what.
+StatusOr<SafetensorsHeader> ReadSafetensorsHeader(const std::string& path);
+
+/// Reads one fp32 tensor's values into `out`. InvalidArgument when it is not F32 or the size differs.
+Status ReadSafetensorsF32(const std::string& path, const SafetensorsHeader& header,
+                          const SafetensorsEntry& entry, std::span<float> out);
+
+}  // namespace interlude
