@@ -1,0 +1,132 @@
+// What coordinator and workers say to each other, as plain values: proto/interlude.proto without protobuf.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/hash128.h"
+#include "codec/chunk_codec.h"
+#include "layout/layout.h"
+#include "ledger/span.h"
+#include "protocol/types.h"
+
+namespace interlude {
+
+/// Raised with every change that an older program could not follow.
+inline constexpr uint32_t kProtocolVersion = 1;
+
+// ---- from the worker ----
+
+struct JoinMessage {
+  uint32_t protocol_version = kProtocolVersion;
+  std::string software;
+  std::string host;
+  int64_t process_id = 0;
+  std::optional<WorkerId> requested_worker;
+  int32_t visible_cores = 0;
+  double quota_cores = 0;  // 0: none
+  int32_t usable_cores = 0;
+  int32_t threads = 0;
+};
+
+struct BaseOfferMessage {
+  Layout layout;  // rebuilt and checked against the sender's signature when it arrives
+  std::vector<Hash128> chunk_hashes;
+  std::vector<Span> spans;
+};
+
+struct ProgressMessage {
+  uint32_t round = 0;
+  uint32_t steps_done = 0;
+  uint32_t steps = 0;
+  double loss = 0;
+};
+
+struct RoundReportMessage {
+  uint32_t round = 0;
+  Hash128 root;
+  uint64_t samples = 0;
+  double mean_loss = 0;
+  double last_loss = 0;
+  uint32_t repaired_chunks = 0;
+  uint64_t upload_bytes = 0;
+  uint64_t download_bytes = 0;
+  std::vector<Span> spans;
+};
+
+struct EvaluationReportMessage {
+  uint32_t after_rounds = 0;
+  uint64_t correct = 0;
+  uint64_t samples = 0;
+  double loss_sum = 0;
+  std::vector<Span> spans;
+};
+
+struct LeaveMessage {
+  bool failed = false;
+  std::string reason;
+};
+
+using WorkerMessage = std::variant<JoinMessage, BaseOfferMessage, ProgressMessage, RoundReportMessage,
+                                   EvaluationReportMessage, LeaveMessage>;
+
+// ---- from the coordinator ----
+
+struct WelcomeMessage {
+  WorkerId worker = 0;
+  uint32_t workers = 0;
+  uint64_t session = 0;
+  std::string run_id;
+  std::string config_toml;
+};
+
+struct ProvideBaseMessage {};
+
+struct StartRoundMessage {
+  uint32_t round = 0;
+  bool evaluate = false;
+  uint32_t evaluation_part = 0;
+  uint32_t evaluation_parts = 1;
+  Hash128 base_root;
+  std::vector<uint32_t> repair_chunks;
+};
+
+struct FinishMessage {
+  uint32_t after_rounds = 0;
+  uint32_t evaluation_part = 0;
+  uint32_t evaluation_parts = 1;
+};
+
+struct GoodbyeMessage {
+  std::string reason;
+};
+
+using CoordinatorMessage = std::variant<WelcomeMessage, ProvideBaseMessage, StartRoundMessage,
+                                        FinishMessage, GoodbyeMessage>;
+
+// ---- bulk ----
+
+enum class UploadKind : uint8_t { kDelta = 1, kBase = 2 };
+enum class DownloadKind : uint8_t { kSync = 1, kBase = 2 };
+
+struct UploadHeader {
+  WorkerId worker = 0;
+  uint64_t session = 0;
+  UploadKind kind = UploadKind::kDelta;
+  uint32_t round = 0;
+  Codec codec = Codec::kQ4;
+  uint64_t samples = 0;
+};
+
+struct DownloadOrder {
+  WorkerId worker = 0;
+  uint64_t session = 0;
+  DownloadKind kind = DownloadKind::kSync;
+  uint32_t round = 0;
+  std::vector<uint32_t> chunks;  // none: all
+};
+
+}  // namespace interlude

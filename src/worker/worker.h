@@ -1,0 +1,45 @@
+// The worker's loop: join, make the model, then round after round: train, encode and upload, download and
+// apply, verify, report. Knows a LocalTrainer, not LibTorch.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "config/run_config.h"
+#include "protocol/types.h"
+#include "worker/local_trainer.h"
+
+namespace interlude {
+
+struct WorkerOptions {
+  std::string coordinator;  // "host:port"
+  std::optional<WorkerId> requested_worker;
+  /// Threads of the codec's pool and of the trainer; 0: the machine's usable cores.
+  int threads = 0;
+  /// How long to try to reach the coordinator before giving up.
+  Nanoseconds connect_timeout = std::chrono::seconds(30);
+};
+
+/// Makes the trainer once the coordinator's configuration is known.
+using TrainerFactory = std::function<StatusOr<std::unique_ptr<LocalTrainer>>(
+    const RunConfig& config, WorkerId worker, uint32_t workers, int threads)>;
+
+/// What a finished stay looked like.
+struct WorkerOutcome {
+  WorkerId worker = -1;
+  uint32_t rounds = 0;      // reported
+  std::string root_hash;    // hex; of the parameters at the end
+};
+
+/// Joins the coordinator and works until told to go. Blocks. The errors are meant to be printed:
+/// Unavailable when the coordinator cannot be reached (says what to check) or is lost, the coordinator's own
+/// refusals unchanged, and the trainer's (told to the coordinator before this returns).
+/// `stop` is asked now and then (at least once a local step); when it returns true the worker leaves politely.
+StatusOr<WorkerOutcome> RunWorker(const WorkerOptions& options, const TrainerFactory& make_trainer,
+                                  const Clock& clock, const std::function<bool()>& stop);
+
+}  // namespace interlude
