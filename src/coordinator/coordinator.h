@@ -1,0 +1,90 @@
+// The coordinator: the gRPC service around protocol/, and the round thread that owns all round state.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "config/run_config.h"
+#include "protocol/types.h"
+
+namespace interlude {
+
+struct CoordinatorOptions {
+  RunConfig config;
+  uint32_t workers = 1;
+  /// Where run.db, the journal and model.safetensors go. Must not hold a run yet; made when absent.
+  std::string directory;
+  /// "127.0.0.1:0" lets the kernel choose the port; see Coordinator::address.
+  std::string listen = "127.0.0.1:0";
+  /// Threads of the merge pool; 0: the machine's usable cores.
+  int threads = 0;
+};
+
+/// What a person sees go by. Called on the coordinator's own threads; must be quick and must not call back.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void WorkerJoined(WorkerId, const std::string& /*host*/, uint32_t /*present*/, uint32_t /*wanted*/) {}
+  virtual void WorkerLeft(WorkerId, const std::string& /*reason*/) {}
+  virtual void RunStarted(size_t /*total_params*/, uint32_t /*num_chunks*/) {}
+  /// A few times a second within a round. `steps_done` is the slowest member's.
+  struct Progress {
+    uint32_t round = 0;
+    uint32_t rounds = 0;
+    uint32_t steps_done = 0;
+    uint32_t steps = 0;
+    uint32_t chunks_merged = 0;
+    uint32_t chunks = 0;
+  };
+  virtual void RoundProgressed(const Progress&) {}
+  struct RoundLine {
+    uint32_t round = 0;
+    uint32_t rounds = 0;
+    double mean_loss = 0;
+    uint64_t samples = 0;
+    uint32_t workers = 0;
+    double wall_seconds = 0;
+    double train_seconds = 0;     // the slowest worker's local steps
+    double evaluate_seconds = 0;  // the slowest worker's
+  };
+  virtual void RoundEnded(const RoundLine&) {}
+  virtual void Evaluated(uint32_t /*after_rounds*/, double /*accuracy*/, uint64_t /*samples*/) {}
+};
+
+/// What a finished run came to.
+struct RunOutcome {
+  uint32_t rounds = 0;            // committed
+  std::string root_hash;          // hex; all members agreed on it
+  std::optional<double> accuracy; // of the last evaluation
+  uint64_t test_samples = 0;
+  std::string model_path;
+  uint32_t workers_at_end = 0;
+  uint32_t workers_lost = 0;      // left before the end
+};
+
+/// Start, then Wait. Stop may come from any thread, also from a signal-watching one.
+class Coordinator {
+ public:
+  /// Checks options, makes the run directory, binds the port and serves. Errors: AlreadyExists (the directory
+  /// holds a run), Unavailable (port in use: says which, and to choose another), what the disk says.
+  static StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options, const Clock& clock,
+                                                      RunObserver* observer);
+  virtual ~Coordinator() = default;
+
+  /// "127.0.0.1:43517": where workers reach it.
+  virtual std::string address() const = 0;
+
+  /// Blocks until the run has ended. Afterwards the server is shut down.
+  virtual StatusOr<RunOutcome> Wait() = 0;
+
+  /// Ends the run early; Wait returns Cancelled with the reason. What is committed stays on disk.
+  virtual void Stop(const std::string& reason) = 0;
+};
+
+}  // namespace interlude
