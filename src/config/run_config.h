@@ -24,7 +24,7 @@ enum class PersistenceMode { kOnDemand, kEveryRound };
 struct ModelConfig {
   ModelKind kind = ModelKind::kVit;  // "vit", "convnet", "synthetic"
   // vit
-  uint32_t image_size = 28;   // pixels a side
+  uint32_t image_size = 28;  // pixels a side
   uint32_t channels = 1;
   uint32_t patch_size = 7;    // pixels a side; divides image_size
   uint32_t hidden_size = 96;  // multiple of heads
@@ -35,6 +35,8 @@ struct ModelConfig {
   // synthetic
   uint64_t synthetic_params = 1'000'000;
   double synthetic_step_ms = 1.0;  // time each local step takes
+
+  friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
 
 /// [data]
@@ -43,6 +45,8 @@ struct DataConfig {
   std::string directory = "/usr/share/datasets/fashion-mnist";
   uint64_t train_limit = 0;  // use only the first N training samples; 0 means all
   uint64_t test_limit = 0;   // use only the first N test samples; 0 means all
+
+  friend bool operator==(const DataConfig&, const DataConfig&) = default;
 };
 
 /// [train]: the local optimizer.
@@ -58,6 +62,8 @@ struct TrainConfig {
   ScheduleKind schedule = ScheduleKind::kCosine;
   uint32_t warmup_steps = 20;
   double final_learning_rate_ratio = 0.0;  // cosine ends at this share of learning_rate
+
+  friend bool operator==(const TrainConfig&, const TrainConfig&) = default;
 };
 
 /// [round]: what is exchanged, how and how often.
@@ -69,7 +75,9 @@ struct RoundConfig {
   uint64_t chunk_params = 1u << 20;  // multiple of 64
   bool error_feedback = false;       // the worker keeps what encoding lost; 4 bytes a parameter
   PersistenceMode persistence = PersistenceMode::kOnDemand;
-  uint32_t evaluate_every = 0;       // rounds; 0 means only at the end
+  uint32_t evaluate_every = 0;  // rounds; 0 means only at the end
+
+  friend bool operator==(const RoundConfig&, const RoundConfig&) = default;
 };
 
 /// [outer]: merge rule and outer optimizer.
@@ -77,15 +85,18 @@ struct OuterConfig {
   MergeRuleKind merge = MergeRuleKind::kWeightedMean;
   OuterOptimizerKind optimizer = OuterOptimizerKind::kNesterov;
   double learning_rate = 0.7;
-  double momentum = 0.9;   // nesterov
-  double beta1 = 0.9;      // adam
-  double beta2 = 0.95;     // adam
-  double epsilon = 1e-8;   // adam
+  double momentum = 0.9;  // nesterov
+  double beta1 = 0.9;     // adam
+  double beta2 = 0.95;    // adam
+  double epsilon = 1e-8;  // adam
+
+  friend bool operator==(const OuterConfig&, const OuterConfig&) = default;
 };
 
 struct RunConfig {
   uint64_t seed = 1;
-  uint32_t threads = 0;  // per process; 0 means the usable cores divided among the processes on this machine
+  uint32_t threads =
+      0;  // per process; 0 means the usable cores divided among the processes on this machine
   ModelConfig model;
   DataConfig data;
   TrainConfig train;
@@ -94,18 +105,25 @@ struct RunConfig {
 
   /// Local steps of the whole run: rounds * local_steps.
   uint64_t total_steps() const { return uint64_t{round.rounds} * round.local_steps; }
+
+  friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
 
-/// Reads a run's TOML text. `source` names the text in errors ("examples/fashion_mnist.toml").
-/// InvalidArgument with file, line, key, and for an unknown key the nearest known one; for a value out of
-/// range the range; for a wrong type the type; for values that do not fit together (hidden_size and heads) both keys.
+/// Reads a run's TOML text; keys that it does not name keep their defaults. `source` names the text
+/// in errors
+/// ("examples/fashion_mnist.toml"). InvalidArgument, for the first fault in the text, with file,
+/// line, column and key: for an unknown key the nearest known one; for a value out of range the
+/// range; for a wrong type the type; for values that do not fit together (hidden_size and heads)
+/// both keys. The keys stand in config/keys.cc.
 StatusOr<RunConfig> ParseRunConfig(std::string_view toml_text, std::string_view source);
 
-/// Applies "round.codec=fp32" settings in order on top of `config` (the value in TOML syntax; bare words
-/// count as strings). Same errors as ParseRunConfig, with the setting as the source.
+/// Applies "round.codec=fp32" settings in order on top of `config` (the value in TOML syntax; bare
+/// words count as strings). Same errors as ParseRunConfig, with the setting as the source. Whether
+/// values fit together is judged after the last setting. On an error `config` is unchanged.
 Status ApplySettings(const std::vector<std::string>& settings, RunConfig& config);
 
-/// Every key with its comment, range and the value in `config`, as TOML that ParseRunConfig reads back equal.
+/// Every key with its comment, range and the value in `config`, as TOML that ParseRunConfig reads
+/// back equal.
 std::string FormatRunConfig(const RunConfig& config);
 
 }  // namespace interlude

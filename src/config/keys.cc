@@ -1,0 +1,255 @@
+#include "config/keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include "config/nearest.h"
+
+namespace interlude {
+namespace {
+
+/// The dotted name of a member of RunConfig, which is also the key's name, and the way to reach it.
+#define MEMBER(path) \
+#path, [](auto& config) -> auto& { return config.path; }
+
+template <typename Field>
+using FieldType = std::remove_cvref_t<std::invoke_result_t<Field, RunConfig&>>;
+
+template <typename Field>
+Key Integer(std::string_view name, Field field, uint64_t least, uint64_t most,
+            std::string_view comment) {
+  Key key{.full_name = name, .comment = comment, .type = KeyType::kInteger};
+  key.least = least;
+  key.most = most;
+  key.get = [field](const RunConfig& config) { return KeyValue(uint64_t{field(config)}); };
+  key.set = [field](const KeyValue& value, RunConfig& config) {
+    field(config) = static_cast<FieldType<Field>>(std::get<uint64_t>(value));
+  };
+  return key;
+}
+
+template <typename Field>
+Key Simple(KeyType type, std::string_view name, Field field, std::string_view comment) {
+  Key key{.full_name = name, .comment = comment, .type = type};
+  key.get = [field](const RunConfig& config) { return KeyValue(field(config)); };
+  key.set = [field](const KeyValue& value, RunConfig& config) {
+    field(config) = std::get<FieldType<Field>>(value);
+  };
+  return key;
+}
+
+template <typename Field>
+Key Number(std::string_view name, Field field, double low, double high, std::string_view comment) {
+  Key key = Simple(KeyType::kNumber, name, field, comment);
+  key.low = low;
+  key.high = high;
+  return key;
+}
+
+/// A decay rate: from 0 to below 1.
+template <typename Field>
+Key Rate(std::string_view name, Field field, std::string_view comment) {
+  Key key = Number(name, field, 0, 1, comment);
+  key.high_excluded = true;
+  return key;
+}
+
+/// `choices` in the order of the enum's values, which count from 0.
+template <typename Field>
+Key Choice(std::string_view name, Field field, std::vector<std::string_view> choices,
+           std::string_view comment) {
+  Key key{.full_name = name, .comment = comment, .type = KeyType::kChoice};
+  key.choices = choices;
+  key.get = [field, choices](const RunConfig& config) {
+    return KeyValue(std::string(choices.at(static_cast<size_t>(field(config)))));
+  };
+  key.set = [field, choices](const KeyValue& value, RunConfig& config) {
+    const auto it = std::find(choices.begin(), choices.end(), std::get<std::string>(value));
+    field(config) = static_cast<FieldType<Field>>(it - choices.begin());
+  };
+  return key;
+}
+
+/// A string of which only some values are known.
+template <typename Field>
+Key NamedChoice(std::string_view name, Field field, std::vector<std::string_view> choices,
+                std::string_view comment) {
+  Key key = Simple(KeyType::kChoice, name, field, comment);
+  key.choices = std::move(choices);
+  return key;
+}
+
+constexpr uint64_t kMillion = 1'000'000;
+constexpr uint64_t kLargestTomlInteger = 9'223'372'036'854'775'807u;
+
+// clang-format off
+const std::vector<Key>& Table() {
+  static const std::vector<Key> table = {
+    Integer(MEMBER(seed), 0, kLargestTomlInteger, "everything random in the run follows from it"),
+    Integer(MEMBER(threads), 0, 4096, "threads of each process; 0: the usable cores divided among the processes on a machine"),
+
+    Choice(MEMBER(model.kind), {"vit", "convnet", "synthetic"}, "synthetic: no training, parameters move pseudo-randomly"),
+    Integer(MEMBER(model.image_size), 1, 4096, "pixels a side"),
+    Integer(MEMBER(model.channels), 1, 16, "colors of the images"),
+    Integer(MEMBER(model.patch_size), 1, 4096, "pixels a side, divides image_size; vit"),
+    Integer(MEMBER(model.hidden_size), 1, 65536, "multiple of heads; vit"),
+    Integer(MEMBER(model.layers), 1, 1024, "transformer layers; vit"),
+    Integer(MEMBER(model.heads), 1, 1024, "attention heads; vit"),
+    Integer(MEMBER(model.mlp_size), 1, kMillion, "width of the hidden layer of each MLP; vit"),
+    Integer(MEMBER(model.classes), 2, kMillion, "classes to tell apart"),
+    Integer(MEMBER(model.synthetic_params), 1, 100'000 * kMillion, "parameters; synthetic"),
+    Number(MEMBER(model.synthetic_step_ms), 0, 3.6e6, "time that each local step takes, in ms; synthetic"),
+
+    NamedChoice(MEMBER(data.name), {"fashion_mnist"}, "the data set"),
+    Simple(KeyType::kText, MEMBER(data.directory), "where its files are"),
+    Integer(MEMBER(data.train_limit), 0, kMillion * kMillion, "use only the first N training samples; 0: all"),
+    Integer(MEMBER(data.test_limit), 0, kMillion * kMillion, "use only the first N test samples; 0: all"),
+
+    Choice(MEMBER(train.optimizer), {"adamw", "sgd"}, "the local optimizer"),
+    Number(MEMBER(train.learning_rate), 0, 100, "after warm-up"),
+    Number(MEMBER(train.weight_decay), 0, 10, "decoupled from the gradient with adamw"),
+    Rate(MEMBER(train.momentum), "sgd"),
+    Rate(MEMBER(train.beta1), "decay of the first moment; adamw"),
+    Rate(MEMBER(train.beta2), "decay of the second moment; adamw"),
+    Number(MEMBER(train.epsilon), 1e-30, 1, "keeps the division finite; adamw"),
+    Integer(MEMBER(train.batch), 1, kMillion, "samples a local step of each worker"),
+    Choice(MEMBER(train.schedule), {"cosine", "constant"}, "of the learning rate over the run's local steps"),
+    Integer(MEMBER(train.warmup_steps), 0, 1000 * kMillion, "local steps in which the learning rate rises from 0"),
+    Number(MEMBER(train.final_learning_rate_ratio), 0, 1, "cosine ends at this share of learning_rate"),
+
+    Integer(MEMBER(round.rounds), 1, kMillion, "rounds of the run"),
+    Integer(MEMBER(round.local_steps), 1, kMillion, "local optimizer steps of each worker in a round"),
+    Choice(MEMBER(round.exchange), {"pipelined", "barrier"}, "barrier: everything of one stage before the next, for comparison"),
+    Choice(MEMBER(round.codec), {"q4", "fp32"}, "of deltas and sync deltas; fp32 for comparison"),
+    Integer(MEMBER(round.chunk_params), 64, uint64_t{1} << 28, "parameters a chunk, the unit of exchange; multiple of 64"),
+    Simple(KeyType::kBoolean, MEMBER(round.error_feedback), "workers keep what encoding lost for the next round; 4 bytes a parameter"),
+    Choice(MEMBER(round.persistence), {"on_demand", "every_round"}, "when a full model is saved; every_round for comparison"),
+    Integer(MEMBER(round.evaluate_every), 0, kMillion, "rounds between evaluations on the test set; 0: only at the end"),
+
+    Choice(MEMBER(outer.merge), {"weighted_mean", "mean"}, "weighted by the samples that each worker saw"),
+    Choice(MEMBER(outer.optimizer), {"nesterov", "sgd", "adam"}, "turns the merged delta into the step of the base"),
+    Number(MEMBER(outer.learning_rate), 0, 100, "1 with sgd takes the merged delta as it is"),
+    Rate(MEMBER(outer.momentum), "nesterov"),
+    Rate(MEMBER(outer.beta1), "decay of the first moment; adam"),
+    Rate(MEMBER(outer.beta2), "decay of the second moment; adam"),
+    Number(MEMBER(outer.epsilon), 1e-30, 1, "keeps the division finite; adam"),
+  };
+  return table;
+}
+// clang-format on
+#undef MEMBER
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string NumberText(double value) {
+  std::string text = fmt::format("{}", value);
+  // TOML tells 1 from 1.0.
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+}  // namespace
+
+std::string_view Key::section() const {
+  const size_t dot = full_name.find('.');
+  return dot == std::string_view::npos ? std::string_view() : full_name.substr(0, dot);
+}
+
+std::string_view Key::name() const { return full_name.substr(full_name.find('.') + 1); }
+
+std::string_view Key::TypeName() const {
+  switch (type) {
+    case KeyType::kInteger:
+      return "an integer";
+    case KeyType::kNumber:
+      return "a number";
+    case KeyType::kBoolean:
+      return "true or false";
+    case KeyType::kChoice:
+    case KeyType::kText:
+      break;
+  }
+  return "a string";
+}
+
+std::string Key::RangeText() const {
+  if (type == KeyType::kInteger) return fmt::format("{} to {}", least, most);
+  if (type == KeyType::kNumber) {
+    return fmt::format("{} to {}{}", low, high_excluded ? "below " : "", high);
+  }
+  std::string text;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (i > 0) text += i + 1 == choices.size() ? " or " : ", ";
+    text += Quoted(choices[i]);
+  }
+  return text;
+}
+
+Status Key::CheckRange(const KeyValue& value) const {
+  bool inside = true;
+  if (type == KeyType::kInteger) {
+    const uint64_t number = std::get<uint64_t>(value);
+    inside = number >= least && number <= most;
+  } else if (type == KeyType::kNumber) {
+    const double number = std::get<double>(value);  // NaN is outside of every range
+    inside = number >= low && (high_excluded ? number < high : number <= high);
+  } else if (type == KeyType::kChoice) {
+    const std::string& text = std::get<std::string>(value);
+    if (std::find(choices.begin(), choices.end(), text) != choices.end()) return OkStatus();
+    const auto nearest = NearestWord(text, choices);
+    return InvalidArgumentError("{} = {} is not one of {}{}", full_name, Quoted(text), RangeText(),
+                                nearest ? fmt::format("; did you mean {}?", Quoted(*nearest)) : "");
+  } else if (type == KeyType::kText) {
+    const std::string& text = std::get<std::string>(value);
+    if (text.empty() || std::any_of(text.begin(), text.end(), IsControl)) {
+      return InvalidArgumentError("{} must be neither empty nor contain control characters",
+                                  full_name);
+    }
+  }
+  if (inside) return OkStatus();
+  return InvalidArgumentError("{} = {} is out of range {}", full_name, KeyValueText(value),
+                              RangeText());
+}
+
+std::span<const Key> AllKeys() { return Table(); }
+
+const Key* FindKey(std::string_view full_name) {
+  for (const Key& key : Table()) {
+    if (key.full_name == full_name) return &key;
+  }
+  return nullptr;
+}
+
+std::span<const std::string_view> AllSections() {
+  static const std::vector<std::string_view> sections = [] {
+    std::vector<std::string_view> names;
+    for (const Key& key : Table()) {
+      if (key.section().empty()) continue;
+      if (names.empty() || names.back() != key.section()) names.push_back(key.section());
+    }
+    return names;
+  }();
+  return sections;
+}
+
+std::string KeyValueText(const KeyValue& value) {
+  if (const auto* number = std::get_if<uint64_t>(&value)) return fmt::format("{}", *number);
+  if (const auto* number = std::get_if<double>(&value)) return NumberText(*number);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return Quoted(std::get<std::string>(value));
+}
+
+}  // namespace interlude

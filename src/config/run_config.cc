@@ -1,0 +1,241 @@
+#include "config/run_config.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "config/keys.h"
+#include "config/nearest.h"
+#include "config/toml_text.h"
+
+namespace interlude {
+namespace {
+
+/// Where a text's entries lie, for messages: " at FILE:LINE:COLUMN", or " at FILE" without a line.
+struct Source {
+  std::string_view name;
+  bool has_lines = true;
+
+  std::string At(uint32_t line, uint32_t column) const {
+    if (!has_lines || line == 0) return fmt::format(" at {}", name);
+    return fmt::format(" at {}:{}:{}", name, line, column);
+  }
+  std::string AtKey(const TomlEntry& entry) const { return At(entry.key_line, entry.key_column); }
+  std::string AtValue(const TomlEntry& entry) const {
+    return At(entry.value_line, entry.value_column);
+  }
+};
+
+/// The known key meant by an unknown one: a small typing mistake, or the right name in a wrong
+/// section.
+std::optional<std::string_view> NearestKey(std::string_view typed) {
+  const std::string_view typed_name = typed.substr(typed.rfind('.') + 1);
+  std::vector<std::string_view> full_names;
+  for (const Key& key : AllKeys()) full_names.push_back(key.full_name);
+  if (const auto nearest = NearestWord(typed, full_names);
+      nearest && typed.find('.') != typed.npos) {
+    return nearest;
+  }
+  for (const Key& key : AllKeys()) {
+    if (key.name() == typed_name) return key.full_name;
+  }
+  if (const auto nearest = NearestWord(typed, full_names)) return nearest;
+  std::vector<std::string_view> names;
+  for (const Key& key : AllKeys()) names.push_back(key.name());
+  const auto nearest = NearestWord(typed_name, names);
+  for (const Key& key : AllKeys()) {
+    if (nearest && key.name() == *nearest) return key.full_name;
+  }
+  return std::nullopt;
+}
+
+std::string KnownKeysOf(std::string_view section) {
+  std::string text;
+  for (const Key& key : AllKeys()) {
+    if (key.section() == section) text += fmt::format("{}{}", text.empty() ? "" : ", ", key.name());
+  }
+  return text;
+}
+
+bool IsSection(std::string_view name) {
+  for (const std::string_view section : AllSections()) {
+    if (section == name) return true;
+  }
+  return false;
+}
+
+Status UnknownKey(const TomlEntry& entry, const Source& source) {
+  const size_t dot = entry.key.find('.');
+  const std::string_view section =
+      std::string_view(entry.key).substr(0, dot == std::string::npos ? 0 : dot);
+  std::string help;
+  if (const auto nearest = NearestKey(entry.key)) {
+    help = fmt::format("; did you mean {}?", *nearest);
+  } else if (section.empty()) {
+    help = fmt::format("; keys outside every section are {}", KnownKeysOf(""));
+  } else {
+    help = fmt::format("; keys of [{}] are {}", section, KnownKeysOf(section));
+  }
+  return InvalidArgumentError("unknown key {}{}{}", entry.key, source.AtKey(entry), help);
+}
+
+Status UnknownSection(const TomlEntry& entry, const Source& source) {
+  const auto nearest = NearestWord(entry.key, AllSections());
+  const std::string help = nearest ? fmt::format("did you mean [{}]?", *nearest)
+                                   : fmt::format("sections are {}", fmt::join(AllSections(), ", "));
+  return InvalidArgumentError("unknown section [{}]{}; {}", entry.key, source.AtKey(entry), help);
+}
+
+/// The entry's value as the key's type; nothing when the types differ.
+std::optional<KeyValue> Convert(const TomlValue& value, KeyType type) {
+  switch (type) {
+    case KeyType::kInteger:
+      if (const auto* number = std::get_if<int64_t>(&value); number && *number >= 0) {
+        return KeyValue(static_cast<uint64_t>(*number));
+      }
+      break;
+    case KeyType::kNumber:
+      if (const auto* number = std::get_if<double>(&value)) return KeyValue(*number);
+      if (const auto* number = std::get_if<int64_t>(&value)) {
+        return KeyValue(static_cast<double>(*number));
+      }
+      break;
+    case KeyType::kBoolean:
+      if (const auto* flag = std::get_if<bool>(&value)) return KeyValue(*flag);
+      break;
+    case KeyType::kChoice:
+    case KeyType::kText:
+      if (const auto* text = std::get_if<std::string>(&value)) return KeyValue(*text);
+      break;
+  }
+  return std::nullopt;
+}
+
+Status ApplyValue(const Key& key, const TomlEntry& entry, const Source& source, RunConfig& config) {
+  const std::optional<KeyValue> value = Convert(entry.value, key.type);
+  if (!value) {
+    if (const auto* number = std::get_if<int64_t>(&entry.value); number && *number < 0) {
+      if (key.type == KeyType::kInteger) {
+        return InvalidArgumentError("{} = {} is out of range {}{}", key.full_name, *number,
+                                    key.RangeText(), source.AtValue(entry));
+      }
+    }
+    const std::string range = key.RangeText();
+    return InvalidArgumentError("{} must be {}{}{}, not {}{}", key.full_name, key.TypeName(),
+                                range.empty() ? "" : ", ", range, TomlTypeName(entry.value),
+                                source.AtValue(entry));
+  }
+  if (const Status status = key.CheckRange(*value); !status.ok()) {
+    return InvalidArgumentError("{}{}", status.message(), source.AtValue(entry));
+  }
+  key.set(*value, config);
+  return OkStatus();
+}
+
+Status ApplyEntry(const TomlEntry& entry, const Source& source, RunConfig& config) {
+  const bool is_section = std::holds_alternative<TomlSection>(entry.value);
+  if (IsSection(entry.key)) {
+    if (is_section) return OkStatus();
+    return InvalidArgumentError("{} is a section{}; write [{}] and its keys below", entry.key,
+                                source.AtKey(entry), entry.key);
+  }
+  if (const Key* key = FindKey(entry.key)) return ApplyValue(*key, entry, source, config);
+  return is_section ? UnknownSection(entry, source) : UnknownKey(entry, source);
+}
+
+/// The place of the last entry that sets one of the two keys; without one, the source alone.
+std::string AtEither(const std::vector<TomlEntry>& entries, const Source& source,
+                     std::string_view a, std::string_view b) {
+  std::string at = source.At(0, 0);
+  for (const TomlEntry& entry : entries) {
+    if (entry.key == a || entry.key == b) at = source.AtValue(entry);
+  }
+  return at;
+}
+
+/// InvalidArgument when values, each in its range, do not fit together.
+Status CheckTogether(const RunConfig& config, const std::vector<TomlEntry>& entries,
+                     const Source& source) {
+  const auto require_multiple = [&](std::string_view name, uint64_t value,
+                                    std::string_view divisor_name, uint64_t divisor) {
+    if (value % divisor == 0) return OkStatus();
+    return InvalidArgumentError("{} = {} is not a multiple of {} = {}{}", name, value, divisor_name,
+                                divisor, AtEither(entries, source, name, divisor_name));
+  };
+  const ModelConfig& model = config.model;
+  if (model.kind == ModelKind::kVit) {
+    INTERLUDE_RETURN_IF_ERROR(
+        require_multiple("model.hidden_size", model.hidden_size, "model.heads", model.heads));
+    INTERLUDE_RETURN_IF_ERROR(require_multiple("model.image_size", model.image_size,
+                                               "model.patch_size", model.patch_size));
+  }
+  return require_multiple("round.chunk_params", config.round.chunk_params, "the block size", 64);
+}
+
+/// "round.codec=fp32" as an entry. Where the key holds a string the quotes may be left out.
+StatusOr<TomlEntry> ReadSetting(const std::string& setting) {
+  const auto trim = [](std::string_view text) {
+    const size_t begin = text.find_first_not_of(" \t");
+    if (begin == text.npos) return std::string_view();
+    return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+  };
+  const size_t equals = setting.find('=');
+  if (equals == std::string::npos) {
+    return InvalidArgumentError("setting '{}' has no '='; write KEY=VALUE, as round.codec=fp32",
+                                setting);
+  }
+  const std::string_view value = trim(std::string_view(setting).substr(equals + 1));
+  TomlEntry entry{.key = std::string(trim(std::string_view(setting).substr(0, equals))),
+                  .value = std::string(value)};
+  const Key* key = FindKey(entry.key);
+  const bool holds_string =
+      key != nullptr && (key->type == KeyType::kText || key->type == KeyType::kChoice);
+  if (holds_string && !value.starts_with('"') && !value.starts_with('\'')) return entry;
+  const auto parsed = ReadTomlText(fmt::format("value = {}", value), setting);
+  if (parsed.ok() && parsed->size() == 1) entry.value = parsed->front().value;
+  return entry;
+}
+
+}  // namespace
+
+StatusOr<RunConfig> ParseRunConfig(std::string_view toml_text, std::string_view source) {
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<TomlEntry> entries, ReadTomlText(toml_text, source));
+  RunConfig config;
+  const Source place{.name = source};
+  for (const TomlEntry& entry : entries) {
+    INTERLUDE_RETURN_IF_ERROR(ApplyEntry(entry, place, config));
+  }
+  INTERLUDE_RETURN_IF_ERROR(CheckTogether(config, entries, place));
+  return config;
+}
+
+Status ApplySettings(const std::vector<std::string>& settings, RunConfig& config) {
+  RunConfig changed = config;
+  std::string all;
+  for (const std::string& setting : settings) {
+    INTERLUDE_ASSIGN_OR_RETURN(const TomlEntry entry, ReadSetting(setting));
+    const std::string name = fmt::format("setting '{}'", setting);
+    INTERLUDE_RETURN_IF_ERROR(ApplyEntry(entry, Source{.name = name, .has_lines = false}, changed));
+    all += fmt::format("{}{}", all.empty() ? "settings " : " ", setting);
+  }
+  INTERLUDE_RETURN_IF_ERROR(CheckTogether(changed, {}, Source{.name = all, .has_lines = false}));
+  config = changed;
+  return OkStatus();
+}
+
+std::string FormatRunConfig(const RunConfig& config) {
+  std::string text = "# A run of interlude. Keys that are left out have their defaults.\n\n";
+  std::string_view section;
+  for (const Key& key : AllKeys()) {
+    if (key.section() != section) {
+      section = key.section();
+      text += fmt::format("\n[{}]\n", section);
+    }
+    const std::string range = key.RangeText();
+    text += fmt::format("# {}{}{}{}\n{} = {}\n", key.comment, range.empty() ? "" : " (", range,
+                        range.empty() ? "" : ")", key.name(), KeyValueText(key.get(config)));
+  }
+  return text;
+}
+
+}  // namespace interlude

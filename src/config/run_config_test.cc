@@ -1,0 +1,345 @@
+#include "config/run_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/rng.h"
+#include "config/keys.h"
+
+namespace interlude {
+namespace {
+
+using testing::HasSubstr;
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::string ErrorOf(std::string_view text) {
+  const StatusOr<RunConfig> config = ParseRunConfig(text, "x.toml");
+  if (config.ok()) return "no error";
+  EXPECT_EQ(config.status().code(), StatusCode::kInvalidArgument);
+  return config.status().message();
+}
+
+TEST(ParseRunConfig, GivesTheDefaultsForAnEmptyText) {
+  const auto config = ParseRunConfig("", "x.toml");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(*config, RunConfig());
+}
+
+TEST(ParseRunConfig, SetsWhatTheTextNames) {
+  const auto config = ParseRunConfig(R"(
+seed = 7
+[model]
+hidden_size = 128
+[train]
+learning_rate = 1  # an integer is a number too
+[round]
+codec = "fp32"
+error_feedback = true
+[data]
+directory = "/data/fashion"
+)",
+                                     "x.toml");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  RunConfig expected;
+  expected.seed = 7;
+  expected.model.hidden_size = 128;
+  expected.train.learning_rate = 1.0;
+  expected.round.codec = CodecKind::kFp32;
+  expected.round.error_feedback = true;
+  expected.data.directory = "/data/fashion";
+  EXPECT_EQ(*config, expected);
+}
+
+TEST(ParseRunConfig, SuggestsTheNearestKeyForAMistypedOne) {
+  EXPECT_EQ(ErrorOf("[round]\nrounds = 3\ncodex = \"q4\"\n"),
+            "unknown key round.codex at x.toml:3:1; did you mean round.codec?");
+  EXPECT_EQ(ErrorOf("sede = 3\n"), "unknown key sede at x.toml:1:1; did you mean seed?");
+}
+
+TEST(ParseRunConfig, SuggestsTheSectionWhereAMisplacedKeyBelongs) {
+  EXPECT_EQ(ErrorOf("codec = \"q4\"\n"),
+            "unknown key codec at x.toml:1:1; did you mean round.codec?");
+  EXPECT_EQ(ErrorOf("[train]\nlocal_steps = 3\n"),
+            "unknown key train.local_steps at x.toml:2:1; did you mean round.local_steps?");
+  EXPECT_EQ(ErrorOf("evaluate_evry = 3\n"),
+            "unknown key evaluate_evry at x.toml:1:1; did you mean round.evaluate_every?");
+}
+
+TEST(ParseRunConfig, ListsTheSectionsKeysWhenNoneIsNear) {
+  EXPECT_EQ(ErrorOf("[data]\nzzzzzzzz = 3\n"),
+            "unknown key data.zzzzzzzz at x.toml:2:1; keys of [data] are name, directory, "
+            "train_limit, test_limit");
+  EXPECT_EQ(ErrorOf("zzzzzzzz = 3\n"),
+            "unknown key zzzzzzzz at x.toml:1:1; keys outside every section are seed, threads");
+}
+
+TEST(ParseRunConfig, SuggestsTheNearestSection) {
+  EXPECT_EQ(ErrorOf("[rouns]\ncodec = \"q4\"\n"),
+            "unknown section [rouns] at x.toml:1:2; did you mean [round]?");
+  EXPECT_EQ(
+      ErrorOf("[optimizer]\n"),
+      "unknown section [optimizer] at x.toml:1:2; sections are model, data, train, round, outer");
+}
+
+TEST(ParseRunConfig, RefusesAValueWhereASectionBelongs) {
+  EXPECT_EQ(ErrorOf("round = 3\n"),
+            "round is a section at x.toml:1:1; write [round] and its keys below");
+  EXPECT_THAT(ErrorOf("[[round]]\nrounds = 3\n"), HasSubstr("round is a section"));
+}
+
+TEST(ParseRunConfig, NamesTheRangeOfAValueOutsideIt) {
+  EXPECT_EQ(ErrorOf("[round]\nlocal_steps = 0\n"),
+            "round.local_steps = 0 is out of range 1 to 1000000 at x.toml:2:15");
+  EXPECT_EQ(ErrorOf("[round]\nlocal_steps = -4\n"),
+            "round.local_steps = -4 is out of range 1 to 1000000 at x.toml:2:15");
+  EXPECT_EQ(ErrorOf("[train]\nbeta2 = 1.0\n"),
+            "train.beta2 = 1.0 is out of range 0 to below 1 at x.toml:2:9");
+  EXPECT_THAT(ErrorOf("[outer]\nlearning_rate = nan\n"), HasSubstr("out of range 0 to 100"));
+}
+
+TEST(ParseRunConfig, NamesTheTypeOfAValueOfAnother) {
+  EXPECT_EQ(ErrorOf("[round]\nrounds = \"many\"\n"),
+            "round.rounds must be an integer, 1 to 1000000, not a string at x.toml:2:10");
+  EXPECT_EQ(ErrorOf("[round]\nrounds = 3.0\n"),
+            "round.rounds must be an integer, 1 to 1000000, not a floating-point number at "
+            "x.toml:2:10");
+  EXPECT_EQ(ErrorOf("[round]\nerror_feedback = 1\n"),
+            "round.error_feedback must be true or false, not an integer at x.toml:2:18");
+  EXPECT_EQ(ErrorOf("[round]\ncodec = 4\n"),
+            "round.codec must be a string, \"q4\" or \"fp32\", not an integer at x.toml:2:9");
+  EXPECT_THAT(ErrorOf("[round.codec]\n"), HasSubstr("not a table"));
+}
+
+TEST(ParseRunConfig, SuggestsTheNearestChoice) {
+  EXPECT_EQ(
+      ErrorOf("[round]\nexchange = \"pipeline\"\n"),
+      "round.exchange = \"pipeline\" is not one of \"pipelined\" or \"barrier\"; did you mean "
+      "\"pipelined\"? at x.toml:2:12");
+  EXPECT_EQ(ErrorOf("[data]\nname = \"imagenet\"\n"),
+            "data.name = \"imagenet\" is not one of \"fashion_mnist\" at x.toml:2:8");
+}
+
+TEST(ParseRunConfig, RefusesADirectoryThatIsEmptyOrHasControlCharacters) {
+  EXPECT_THAT(ErrorOf("[data]\ndirectory = \"\"\n"), HasSubstr("data.directory must be neither"));
+  EXPECT_THAT(ErrorOf("[data]\ndirectory = \"a\\nb\"\n"), HasSubstr("control characters"));
+}
+
+TEST(ParseRunConfig, NamesBothKeysWhenValuesDoNotFitTogether) {
+  EXPECT_EQ(ErrorOf("[model]\nhidden_size = 90\n"),
+            "model.hidden_size = 90 is not a multiple of model.heads = 4 at x.toml:2:15");
+  EXPECT_EQ(ErrorOf("[model]\npatch_size = 5\n"),
+            "model.image_size = 28 is not a multiple of model.patch_size = 5 at x.toml:2:14");
+  EXPECT_EQ(ErrorOf("[round]\nchunk_params = 100\n"),
+            "round.chunk_params = 100 is not a multiple of the block size = 64 at x.toml:2:16");
+}
+
+TEST(ParseRunConfig, DoesNotJudgeVitSizesOfOtherModels) {
+  EXPECT_EQ(ErrorOf("[model]\nkind = \"convnet\"\nimage_size = 32\n"), "no error");
+}
+
+TEST(ParseRunConfig, ReportsTheFirstFaultInTheText) {
+  EXPECT_THAT(ErrorOf("[train]\nbatch = 0\n[model]\nlayers = 0\n"), HasSubstr("train.batch"));
+}
+
+TEST(ParseRunConfig, SaysWhereTheSyntaxIsWrong) {
+  EXPECT_THAT(ErrorOf("seed = 1\n[round\n"), HasSubstr("x.toml:2:"));
+  EXPECT_THAT(ErrorOf("seed = 1\nseed = 2\n"), HasSubstr("x.toml:2:"));
+}
+
+TEST(ApplySettings, SetsValuesInOrder) {
+  RunConfig config;
+  ASSERT_TRUE(
+      ApplySettings({"round.codec=fp32", "seed=5", "seed = 6", "round.error_feedback=true",
+                     "train.learning_rate=3e-4", "data.directory=/tmp/a b", "outer.merge='mean'"},
+                    config)
+          .ok());
+  EXPECT_EQ(config.round.codec, CodecKind::kFp32);
+  EXPECT_EQ(config.seed, 6u);
+  EXPECT_TRUE(config.round.error_feedback);
+  EXPECT_EQ(config.train.learning_rate, 3e-4);
+  EXPECT_EQ(config.data.directory, "/tmp/a b");
+  EXPECT_EQ(config.outer.merge, MergeRuleKind::kMean);
+}
+
+TEST(ApplySettings, JudgesWhetherValuesFitOnlyAtTheEnd) {
+  RunConfig config;
+  EXPECT_TRUE(ApplySettings({"model.hidden_size=90", "model.heads=3"}, config).ok());
+  EXPECT_EQ(config.model.hidden_size, 90u);
+}
+
+TEST(ApplySettings, LeavesTheConfigAloneOnAnError) {
+  RunConfig config;
+  EXPECT_FALSE(ApplySettings({"seed=5", "round.rounds=0"}, config).ok());
+  EXPECT_FALSE(ApplySettings({"model.hidden_size=90"}, config).ok());
+  EXPECT_EQ(config, RunConfig());
+}
+
+TEST(ApplySettings, NamesTheSettingInErrors) {
+  RunConfig config;
+  const auto error = [&](const std::string& setting) {
+    return ApplySettings({setting}, config).message();
+  };
+  EXPECT_EQ(error("round.codex=q4"),
+            "unknown key round.codex at setting 'round.codex=q4'; did you mean round.codec?");
+  EXPECT_EQ(error("round.rounds=0"),
+            "round.rounds = 0 is out of range 1 to 1000000 at setting 'round.rounds=0'");
+  EXPECT_EQ(error("round.rounds=many"),
+            "round.rounds must be an integer, 1 to 1000000, not a string at setting "
+            "'round.rounds=many'");
+  EXPECT_EQ(
+      error("model.heads=5"),
+      "model.hidden_size = 96 is not a multiple of model.heads = 5 at settings model.heads=5");
+  EXPECT_EQ(error("round.codec"),
+            "setting 'round.codec' has no '='; write KEY=VALUE, as round.codec=fp32");
+  EXPECT_THAT(error("round=3"), HasSubstr("round is a section"));
+}
+
+TEST(ApplySettings, TakesNoSecondKeyInAValue) {
+  RunConfig config;
+  EXPECT_FALSE(ApplySettings({"seed=1\nthreads=2"}, config).ok());
+}
+
+uint64_t RandomInteger(const Key& key, Rng& rng) {
+  const uint64_t width = key.most - key.least;
+  // Half of the time near the lower end, where the interesting values are.
+  return key.least +
+         (rng.Below(2) == 0 ? rng.Below(std::min<uint64_t>(width, 100) + 1) : rng.Below(width + 1));
+}
+
+KeyValue RandomValue(const Key& key, Rng& rng) {
+  switch (key.type) {
+    case KeyType::kInteger:
+      return RandomInteger(key, rng);
+    case KeyType::kNumber: {
+      const double share = static_cast<double>(rng() >> 11) * 0x1p-53;
+      return key.low + (key.high - key.low) * share * (rng.Below(2) == 0 ? 1.0 : 1e-9);
+    }
+    case KeyType::kBoolean:
+      return rng.Below(2) == 1;
+    case KeyType::kChoice:
+      return std::string(key.choices[rng.Below(key.choices.size())]);
+    case KeyType::kText:
+      break;
+  }
+  constexpr std::string_view kLetters = "aB3 _/.\"\\'#=[]{}\xC3\xA9";
+  std::string text = "/";
+  for (uint64_t i = rng.Below(12); i > 0; --i) text += kLetters[rng.Below(kLetters.size() - 2)];
+  return text + "\xC3\xA9";
+}
+
+RunConfig RandomConfig(Rng& rng) {
+  RunConfig config;
+  for (const Key& key : AllKeys()) key.set(RandomValue(key, rng), config);
+  config.model.heads = 1 + static_cast<uint32_t>(rng.Below(64));
+  config.model.hidden_size = config.model.heads * (1 + static_cast<uint32_t>(rng.Below(100)));
+  config.model.patch_size = 1 + static_cast<uint32_t>(rng.Below(16));
+  config.model.image_size = config.model.patch_size * (1 + static_cast<uint32_t>(rng.Below(100)));
+  config.round.chunk_params = 64 * (1 + rng.Below(1u << 22));
+  return config;
+}
+
+TEST(FormatRunConfig, IsReadBackEqualForRandomConfigs) {
+  Rng rng(20);
+  for (int i = 0; i < 300; ++i) {
+    const RunConfig config = RandomConfig(rng);
+    const std::string text = FormatRunConfig(config);
+    const auto parsed = ParseRunConfig(text, "formatted");
+    ASSERT_TRUE(parsed.ok()) << parsed.status().ToString() << "\n" << text;
+    ASSERT_EQ(*parsed, config) << text;
+  }
+}
+
+TEST(FormatRunConfig, ShowsEveryKeyWithCommentAndRange) {
+  const std::string text = FormatRunConfig(RunConfig());
+  for (const Key& key : AllKeys()) {
+    EXPECT_THAT(text, HasSubstr(std::string(key.comment))) << key.full_name;
+    EXPECT_THAT(text, HasSubstr(key.RangeText())) << key.full_name;
+  }
+  EXPECT_THAT(text, HasSubstr("(\"q4\" or \"fp32\")\ncodec = \"q4\"\n"));
+}
+
+TEST(Examples, AllParse) {
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(INTERLUDE_EXAMPLES)) {
+    if (file.path().extension() != ".toml") continue;
+    ++files;
+    const auto config = ParseRunConfig(ReadFile(file.path()), file.path().string());
+    EXPECT_TRUE(config.ok()) << config.status().ToString();
+  }
+  EXPECT_GE(files, 2);
+}
+
+TEST(Examples, TheDemoRunsAtLeastTenRoundsOfTwentyLocalSteps) {
+  const auto config = ParseRunConfig(
+      ReadFile(std::filesystem::path(INTERLUDE_EXAMPLES) / "fashion_mnist.toml"), "demo");
+  ASSERT_TRUE(config.ok());
+  EXPECT_GE(config->round.rounds, 10u);
+  EXPECT_EQ(config->round.local_steps, 20u);
+}
+
+std::string Mutate(std::string text, Rng& rng) {
+  for (uint64_t changes = 1 + rng.Below(4); changes > 0; --changes) {
+    const size_t at = rng.Below(text.size());
+    switch (rng.Below(4)) {
+      case 0:
+        text[at] = static_cast<char>(rng.Below(256));
+        break;
+      case 1:
+        text.erase(at, 1 + rng.Below(10));
+        break;
+      case 2:
+        text.insert(at, text.substr(rng.Below(text.size()), rng.Below(30)));
+        break;
+      case 3:
+        text.insert(at, 1, "[]{}=\"'.,#\n\\-0e"[rng.Below(15)]);
+        break;
+    }
+    if (text.empty()) return "x";
+  }
+  return text;
+}
+
+// A changed text either parses into values that are all in range, or says what is wrong with the
+// source's name.
+TEST(ParseRunConfig, NeverCrashesOnChangedTexts) {
+  const std::string valid = FormatRunConfig(RunConfig());
+  Rng rng(21);
+  int parsed = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string text = Mutate(valid, rng);
+    const auto config = ParseRunConfig(text, "changed");
+    if (!config.ok()) {
+      ASSERT_THAT(config.status().message(), HasSubstr("changed")) << text;
+      continue;
+    }
+    ++parsed;
+    for (const Key& key : AllKeys()) {
+      ASSERT_TRUE(key.CheckRange(key.get(*config)).ok()) << key.full_name << "\n" << text;
+    }
+  }
+  EXPECT_GT(parsed, 100);
+  EXPECT_LT(parsed, 1900);
+}
+
+TEST(ParseRunConfig, NeverCrashesOnATextCutAnywhere) {
+  const std::string valid = FormatRunConfig(RunConfig());
+  for (size_t size = 0; size < valid.size(); size += 3) {
+    const auto config = ParseRunConfig(valid.substr(0, size), "cut");
+    if (!config.ok()) {
+      ASSERT_THAT(config.status().message(), HasSubstr("cut")) << size;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace interlude
