@@ -24,7 +24,7 @@ class Membership {
   /// At most `most` workers at a time, ids 0 .. most - 1.
   explicit Membership(uint32_t most) : most_(most) {}
 
-  /// Gives an id: the requested one where it is free, else the lowest free one.
+  /// Gives an id: the requested one or, where none was requested, the lowest free one.
   /// ResourceExhausted when all ids are taken; the message says how many workers the run was started for.
   /// AlreadyExists when an id was requested that somebody present has; OutOfRange for one beyond `most`.
   StatusOr<WorkerId> Join(std::optional<WorkerId> requested);

@@ -20,7 +20,8 @@ inline constexpr size_t kMaxPieceBytes = size_t{1} << 20;
 class PieceSequence {
  public:
   /// `chunk_bytes[i]` is the payload size of chunk i; `wanted` lists the chunks this stream is to bring
-  /// (empty: all).
+  /// (empty: all). Every size is above 0 and every wanted number is below the number of chunks: both come from
+  /// the receiver's own layout, never from the other side.
   PieceSequence(std::vector<size_t> chunk_bytes, const std::vector<uint32_t>& wanted);
 
   struct Accepted {
@@ -30,10 +31,11 @@ class PieceSequence {
   /// Checks one piece and counts it. The errors say what came and what was expected, and leave the state
   /// as it was: InvalidArgument for an unknown or unwanted chunk, an empty or oversized piece;
   /// OutOfRange for a piece beyond its chunk's end; DataLoss for a gap, an overlap or a switch of chunk
-  /// before the last one was whole; AlreadyExists for a chunk that is whole.
+  /// before the last one was whole; AlreadyExists for a chunk that is whole. Where several apply, the first
+  /// of: unknown, unwanted, size of the piece, end of the chunk, whole, switch, gap or overlap.
   StatusOr<Accepted> Accept(uint32_t chunk, uint64_t offset, size_t bytes);
 
-  /// A completed chunk turned out damaged: it is wanted again.
+  /// A whole chunk turned out damaged: it is wanted again, from offset 0.
   void Reopen(uint32_t chunk);
 
   /// All wanted chunks are whole.
@@ -42,6 +44,9 @@ class PieceSequence {
 
  private:
   enum class State : uint8_t { kUnwanted, kWanted, kWhole };
+  Status Check(uint32_t chunk, uint64_t offset, size_t bytes) const;
+  Status CheckOrder(uint32_t chunk, uint64_t offset) const;
+
   std::vector<size_t> chunk_bytes_;
   std::vector<State> states_;
   uint32_t missing_ = 0;

@@ -8,89 +8,57 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <variant>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/hash128.h"
 #include "base/status.h"
+#include "protocol/actions.h"
 #include "protocol/membership.h"
 #include "protocol/round_exchange.h"
 #include "protocol/types.h"
 
 namespace interlude {
 
-/// This worker's parameters become the first base: it is to upload them whole.
-struct AskForBase {
-  WorkerId worker = 0;
-};
-/// Members begin the round. Those in `joining` begin with it: their base may differ and is to be repaired.
-struct StartRound {
-  uint32_t round = 0;
-  bool evaluate = false;  // score the base (after `round` rounds) before training
-  std::vector<WorkerId> members;
-  std::vector<WorkerId> joining;
-};
-/// Merge one chunk, then call ChunkMerged.
-struct MergeChunk {
-  MergeOrder order;
-};
-/// This sync chunk may be sent to the members.
-struct SendSyncChunk {
-  uint32_t round = 0;
-  uint32_t chunk = 0;
-};
-/// All chunks are merged. The service computes the root and calls RoundCommitted.
-struct CommitRound {
-  uint32_t round = 0;
-};
-/// Every member reported: the round's record can be written.
-struct EndRound {
-  uint32_t round = 0;
-};
-/// The members score the final base and report.
-struct Finish {
-  std::vector<WorkerId> members;
-};
-/// End this worker's session with the reason.
-struct DropWorker {
-  WorkerId worker = 0;
-  Status reason;
-};
-/// Nothing more will happen. OK, or why the run could not be finished.
-struct EndRun {
-  Status status;
-};
-using Action = std::variant<AskForBase, StartRound, MergeChunk, SendSyncChunk, CommitRound, EndRound,
-                            Finish, DropWorker, EndRun>;
-
 /// The next round starts at the commit of the one before, so a worker trains on as soon as it has applied;
 /// with a barrier it starts only when the round before has ended. So up to two rounds are open: the one whose
-/// reports are awaited and the one that is trained. A base is changed by round r + 1 only after every member of
-/// r + 1 has reported r, because merging a chunk needs that chunk of every member that is there.
+/// reports are awaited and the one that is trained. No chunk of round r + 1 is merged before round r has ended,
+/// so the base stays what it is until every member has applied, repaired and reported it; an upload that overtakes
+/// its worker's report is taken and waits.
 class RunMachine {
  public:
   enum class Stage : uint8_t { kGathering, kAwaitingBase, kRounds, kFinishing, kEnded };
 
-  RunMachine(const RunPlan& plan);
+  /// At least one worker and one round.
+  explicit RunMachine(const RunPlan& plan);
 
-  // Events. A returned error refuses what a worker sent; the caller ends that worker's session with it
-  // (and then calls WorkerLeft). Unknown workers get FailedPrecondition, after the end all get Unavailable.
+  // Events. A returned error refuses what a worker sent and changes nothing; the caller ends that worker's
+  // session with it (and then calls WorkerLeft). Unknown workers get FailedPrecondition, after the end all get
+  // Unavailable. A round that is not open: FailedPrecondition, naming those that are.
 
+  /// Errors as Membership::Join; Unavailable once the last round is committed.
   StatusOr<WorkerId> Join(std::optional<WorkerId> requested, Nanoseconds now);
-  /// The worker's layout is the run's; `num_chunks` is that layout's number of chunks.
+  /// The worker's layout is the run's; `num_chunks` is that layout's number of chunks, the same from all
+  /// (else InvalidArgument).
   Status WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds now);
-  /// The first base is complete and stored.
+  /// The first base is complete and stored. FailedPrecondition from any but the worker that was asked.
   Status BaseReceived(WorkerId worker, Nanoseconds now);
   Status UploadBegun(WorkerId worker, uint32_t round, uint64_t samples, Nanoseconds now);
   /// True for a new chunk, false for a duplicate.
   StatusOr<bool> ChunkReceived(WorkerId worker, uint32_t round, uint32_t chunk, Nanoseconds now);
+  /// What MergeChunk ordered is done. Ignored after the end.
   void ChunkMerged(uint32_t round, uint32_t chunk, Nanoseconds now);
+  /// What CommitRound ordered is done. Ignored after the end.
   void RoundCommitted(uint32_t round, const Hash128& root, Nanoseconds now);
+  /// DataLoss for a wrong root: what this worker uploaded for the next round came from a wrong base and is
+  /// discarded.
   Status RoundReported(WorkerId worker, uint32_t round, const Hash128& root, Nanoseconds now);
-  /// The worker's part of the evaluation after `after_rounds` rounds.
+  /// The worker's part of the evaluation after `after_rounds` rounds. AlreadyExists for a second one.
   Status EvaluationReported(WorkerId worker, uint32_t after_rounds, Nanoseconds now);
-  /// The worker is gone, whoever noticed it and why. In kGathering its place is free again. When the last
-  /// member is gone before the run is finished, the run ends with Unavailable.
+  /// The worker is gone, whoever noticed it and why; its id is free again. When the last member is gone
+  /// before the run is finished, the run ends with Unavailable; only where the last round is committed and
+  /// none is begun do workers that are ready go on.
   void WorkerLeft(WorkerId worker, Nanoseconds now);
   /// A person or a full disk ends the run.
   void Stop(Status reason, Nanoseconds now);
@@ -100,28 +68,56 @@ class RunMachine {
 
   Stage stage() const { return stage_; }
   const Membership& membership() const { return membership_; }
-  /// An open round's exchange, or null.
+  /// An open round's exchange, or that of one whose EndRound the last TakeActions returned; else null.
   const RoundExchange* open_round(uint32_t round) const;
   /// Rounds committed so far.
   uint32_t committed_rounds() const { return committed_rounds_; }
 
  private:
-  void StartNextRound(Nanoseconds now);
-  void PumpRound(RoundExchange& exchange);
-  void EndFinishedRounds(Nanoseconds now);
+  struct Round {
+    RoundExchange exchange;
+    bool evaluate = false;
+    std::set<WorkerId> evaluated;
+  };
+  using Rounds = std::deque<std::unique_ptr<Round>>;
+
+  // run_machine.cc: who is there.
+  Status CheckPresent(WorkerId worker) const;
+  void Advance(Nanoseconds now);
+  void Gather(Nanoseconds now);
   void EndRunWith(Status status);
-  RoundExchange* FindRound(uint32_t round);
+
+  // run_machine_rounds.cc: rounds, and the last evaluation.
+  StatusOr<Round*> FindOpen(WorkerId worker, uint32_t round) const;
+  std::string OpenRoundsText() const;
+  void AdvanceRounds(Nanoseconds now);
+  void EndFinishedRounds();
+  void PumpRound(RoundExchange& exchange);
+  bool MayStartNext() const;
+  void StartNextRound(Nanoseconds now);
+  Status FinalEvaluationReported(WorkerId worker);
+  void StartFinishing();
+  void EndWhenEvaluated();
 
   const RunPlan plan_;
   Stage stage_ = Stage::kGathering;
   Membership membership_;
-  uint32_t num_chunks_ = 0;
-  std::optional<WorkerId> base_from_;  // kAwaitingBase: who was asked
-  std::deque<std::unique_ptr<RoundExchange>> open_;
+  uint32_t num_chunks_ = 0;            // 0 until the first worker is ready
+  std::optional<WorkerId> base_from_;  // who was asked for the base
+  bool base_received_ = false;
+  Rounds open_;       // oldest first
+  Rounds ended_;      // their EndRound stands in actions_
+  Rounds handed_out_; // their EndRound was returned by the last TakeActions
+  Nanoseconds last_end_{0};
   uint32_t next_round_ = 0;
   uint32_t committed_rounds_ = 0;
   std::set<WorkerId> final_evaluation_;  // kFinishing: reports awaited
+  uint32_t final_evaluations_ = 0;       // reports that came
+  Status end_status_;
   std::vector<Action> actions_;
 };
+
+/// "gathering", "awaiting the base", ... for messages.
+std::string_view StageName(RunMachine::Stage stage);
 
 }  // namespace interlude

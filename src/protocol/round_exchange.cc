@@ -1,0 +1,196 @@
+#include "protocol/round_exchange.h"
+
+#include <algorithm>
+#include <string>
+
+namespace interlude {
+namespace {
+
+/// Enough of a hash to tell two apart by eye.
+std::string ShortHex(const Hash128& hash) { return hash.ToHex().substr(0, 12); }
+
+}  // namespace
+
+RoundExchange::RoundExchange(uint32_t round, uint32_t num_chunks, bool barrier,
+                             std::vector<WorkerId> members, Nanoseconds begin)
+    : round_(round), barrier_(barrier), chunks_(num_chunks) {
+  INTERLUDE_CHECK(num_chunks > 0, "round {} without chunks", round);
+  INTERLUDE_CHECK(!members.empty(), "round {} without members", round);
+  for (const WorkerId worker : members) members_[worker].arrived.resize(num_chunks);
+  INTERLUDE_CHECK(members_.size() == members.size(), "round {} has a member twice", round);
+  present_ = delivering_ = unreported_ = static_cast<uint32_t>(members.size());
+  for (Chunk& chunk : chunks_) chunk.awaited = present_;
+  times_.begin = begin;
+}
+
+StatusOr<RoundExchange::Member*> RoundExchange::FindPresent(WorkerId worker) {
+  const auto found = members_.find(worker);
+  if (found == members_.end()) {
+    return FailedPreconditionError(
+        "worker {} is no member of round {}; it takes part from the next round that is started for it",
+        worker, round_);
+  }
+  if (!found->second.present) {
+    return FailedPreconditionError(
+        "worker {} left round {}; it takes part again from the next round that is started for it", worker,
+        round_);
+  }
+  return &found->second;
+}
+
+Status RoundExchange::UploadBegun(WorkerId worker, uint64_t samples) {
+  INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindPresent(worker));
+  if (samples == 0) {
+    return InvalidArgumentError("worker {} uploads a delta of round {} made from no samples", worker, round_);
+  }
+  if (member->begun && member->samples != samples) {
+    return InvalidArgumentError("worker {} says {} samples for round {}; before it said {}", worker, samples,
+                                round_, member->samples);
+  }
+  member->begun = true;
+  member->samples = samples;
+  return OkStatus();
+}
+
+StatusOr<bool> RoundExchange::ChunkReceived(WorkerId worker, uint32_t chunk, Nanoseconds now) {
+  INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindPresent(worker));
+  if (!member->begun) {
+    return FailedPreconditionError("chunk {} of round {} from worker {}, which has not begun to upload", chunk,
+                                   round_, worker);
+  }
+  if (chunk >= num_chunks()) {
+    return OutOfRangeError("chunk {} of round {} from worker {}; the layout has {} chunk(s)", chunk, round_,
+                           worker, num_chunks());
+  }
+  if (member->arrived[chunk]) return false;
+  member->arrived[chunk] = true;
+  ++member->arrived_count;
+  if (!Delivering(*member)) --delivering_;
+  ++chunks_[chunk].delivered;
+  --chunks_[chunk].awaited;
+  if (!any_delta_) times_.first_delta = now;
+  any_delta_ = true;
+  times_.last_delta = now;
+  return true;
+}
+
+void RoundExchange::MemberLeft(WorkerId worker, Nanoseconds now) {
+  const auto found = members_.find(worker);
+  if (found == members_.end() || !found->second.present) return;
+  Member& member = found->second;
+  member.present = false;
+  --present_;
+  if (Delivering(member)) --delivering_;
+  for (uint32_t i = 0; i < num_chunks(); ++i) chunks_[i].awaited -= member.arrived[i] ? 0 : 1;
+  last_left_ = now;
+  if (member.reported) return;
+  --unreported_;
+  if (ended()) times_.end = now;
+}
+
+void RoundExchange::Discard(WorkerId worker, Nanoseconds now) {
+  MemberLeft(worker, now);
+  const auto found = members_.find(worker);
+  if (found == members_.end()) return;
+  Member& member = found->second;
+  for (uint32_t i = 0; i < num_chunks(); ++i) {
+    if (!member.arrived[i]) continue;
+    INTERLUDE_CHECK(!chunks_[i].ordered, "worker {} is discarded, its chunk {} is merged", worker, i);
+    --chunks_[i].delivered;
+    member.arrived[i] = false;
+  }
+  member.arrived_count = 0;
+}
+
+void RoundExchange::ChunkMerged(uint32_t chunk, Nanoseconds now) {
+  INTERLUDE_CHECK(chunk < num_chunks() && chunks_[chunk].ordered && !chunks_[chunk].merged,
+                  "chunk {} of round {} is merged and was not ordered", chunk, round_);
+  chunks_[chunk].merged = true;
+  ++merged_;
+  if (barrier_ ? committed() : merged_ == 1) times_.first_sync = now;
+  if (committed()) times_.committed = now;
+}
+
+void RoundExchange::SetCommittedRoot(const Hash128& root) {
+  INTERLUDE_CHECK(committed() && !committed_root_, "a root for round {}, which is not just committed", round_);
+  committed_root_ = root;
+  if (ended()) times_.end = std::max(times_.committed, last_left_);
+}
+
+Status RoundExchange::Reported(WorkerId worker, const Hash128& root, Nanoseconds now) {
+  INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindPresent(worker));
+  if (!committed_root_) {
+    return FailedPreconditionError("worker {} reports round {}, which is not committed: {} of {} chunk(s) are merged",
+                                   worker, round_, merged_, num_chunks());
+  }
+  if (root != *committed_root_) {
+    return DataLossError(
+        "worker {} ended round {} with root {}, the committed root is {}: its parameters differ; let it join "
+        "again to be repaired",
+        worker, round_, ShortHex(root), ShortHex(*committed_root_));
+  }
+  if (member->reported) return OkStatus();
+  member->reported = true;
+  --unreported_;
+  if (ended()) times_.end = now;
+  return OkStatus();
+}
+
+std::optional<MergeOrder> RoundExchange::NextMerge() {
+  while (first_unordered_ < num_chunks() && chunks_[first_unordered_].ordered) ++first_unordered_;
+  if (abandoned()) return std::nullopt;
+  for (uint32_t i = first_unordered_; i < num_chunks(); ++i) {
+    if (!MayMerge(chunks_[i])) continue;
+    chunks_[i].ordered = true;
+    MergeOrder order{.round = round_, .chunk = i, .contributors = {}};
+    for (const auto& [worker, member] : members_) {
+      if (member.arrived[i]) order.contributors.push_back({worker, member.samples});
+    }
+    return order;
+  }
+  return std::nullopt;
+}
+
+bool RoundExchange::MayMerge(const Chunk& chunk) const {
+  if (chunk.ordered || chunk.delivered == 0) return false;
+  return barrier_ ? delivering_ == 0 : chunk.awaited == 0;
+}
+
+bool RoundExchange::Delivering(const Member& member) const { return member.arrived_count < num_chunks(); }
+
+bool RoundExchange::Sendable(uint32_t chunk) const {
+  return chunk < num_chunks() && chunks_[chunk].merged && (!barrier_ || committed());
+}
+
+bool RoundExchange::abandoned() const {
+  return present_ == 0 &&
+         std::any_of(chunks_.begin(), chunks_.end(), [](const Chunk& chunk) { return chunk.delivered == 0; });
+}
+
+std::vector<WorkerId> RoundExchange::present() const {
+  std::vector<WorkerId> workers;
+  for (const auto& [worker, member] : members_) {
+    if (member.present) workers.push_back(worker);
+  }
+  return workers;
+}
+
+bool RoundExchange::is_present(WorkerId worker) const {
+  const auto found = members_.find(worker);
+  return found != members_.end() && found->second.present;
+}
+
+std::vector<Contributor> RoundExchange::contributors() const {
+  std::vector<Contributor> result;
+  for (const auto& [worker, member] : members_) {
+    if (member.arrived_count > 0) result.push_back({worker, member.samples});
+  }
+  return result;
+}
+
+uint32_t RoundExchange::chunks_from(WorkerId worker) const {
+  const auto found = members_.find(worker);
+  return found == members_.end() ? 0 : found->second.arrived_count;
+}
+
+}  // namespace interlude

@@ -1,0 +1,117 @@
+// Joining, the first base, leaving, the end. Rounds are in run_machine_rounds.cc.
+#include "protocol/run_machine.h"
+
+#include <utility>
+
+namespace interlude {
+
+std::string_view StageName(RunMachine::Stage stage) {
+  switch (stage) {
+    case RunMachine::Stage::kGathering: return "gathering workers";
+    case RunMachine::Stage::kAwaitingBase: return "awaiting the first base";
+    case RunMachine::Stage::kRounds: return "in its rounds";
+    case RunMachine::Stage::kFinishing: return "finishing";
+    case RunMachine::Stage::kEnded: return "ended";
+  }
+  return "unknown";
+}
+
+RunMachine::RunMachine(const RunPlan& plan) : plan_(plan), membership_(plan.workers) {
+  INTERLUDE_CHECK(plan.workers > 0, "a run without workers");
+  INTERLUDE_CHECK(plan.rounds > 0, "a run without rounds");
+}
+
+Status RunMachine::CheckPresent(WorkerId worker) const {
+  if (stage_ == Stage::kEnded) {
+    return UnavailableError("the run has ended ({})", end_status_.ToString());
+  }
+  if (!membership_.stage(worker)) {
+    return FailedPreconditionError("worker {} is not in this run; it has to join first", worker);
+  }
+  return OkStatus();
+}
+
+StatusOr<WorkerId> RunMachine::Join(std::optional<WorkerId> requested, Nanoseconds now) {
+  if (stage_ == Stage::kFinishing || stage_ == Stage::kEnded) {
+    return UnavailableError("the run is finishing: {} of {} round(s) are committed; nobody can join it any more",
+                            committed_rounds_, plan_.rounds);
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(const WorkerId worker, membership_.Join(requested));
+  Advance(now);
+  return worker;
+}
+
+Status RunMachine::WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds now) {
+  INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
+  if (stage_ == Stage::kFinishing) {
+    return UnavailableError("worker {} is ready too late: the run is finishing", worker);
+  }
+  if (num_chunks == 0) return InvalidArgumentError("worker {} has a layout without chunks", worker);
+  if (num_chunks_ != 0 && num_chunks != num_chunks_) {
+    return InvalidArgumentError("worker {} has a layout of {} chunk(s), the run's has {}: it runs another model",
+                                worker, num_chunks, num_chunks_);
+  }
+  INTERLUDE_RETURN_IF_ERROR(membership_.Ready(worker));
+  num_chunks_ = num_chunks;
+  Advance(now);
+  return OkStatus();
+}
+
+Status RunMachine::BaseReceived(WorkerId worker, Nanoseconds now) {
+  INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
+  if (base_from_ != worker || base_received_) {
+    return FailedPreconditionError("worker {} sent a first base and was not asked for one; the run is {}", worker,
+                                   StageName(stage_));
+  }
+  base_received_ = true;
+  if (stage_ == Stage::kAwaitingBase) stage_ = Stage::kGathering;
+  Advance(now);
+  return OkStatus();
+}
+
+void RunMachine::WorkerLeft(WorkerId worker, Nanoseconds now) {
+  if (!membership_.Leave(worker) || stage_ == Stage::kEnded) return;
+  if (base_from_ == worker && !base_received_) base_from_.reset();
+  if (stage_ == Stage::kAwaitingBase) stage_ = Stage::kGathering;
+  for (const auto& round : open_) round->exchange.MemberLeft(worker, now);
+  final_evaluation_.erase(worker);
+  Advance(now);
+}
+
+void RunMachine::Stop(Status reason, Nanoseconds /*now*/) { EndRunWith(std::move(reason)); }
+
+/// Draws the consequences of whatever just happened.
+void RunMachine::Advance(Nanoseconds now) {
+  if (stage_ == Stage::kGathering) Gather(now);
+  if (stage_ == Stage::kRounds || stage_ == Stage::kFinishing) AdvanceRounds(now);
+}
+
+/// No more workers than the plan's can be there, so any that leaves brings the run back to gathering: a base
+/// that came, or that is still being uploaded, stays good meanwhile.
+void RunMachine::Gather(Nanoseconds now) {
+  const std::vector<WorkerId> ready = membership_.at(WorkerStage::kReady);
+  if (ready.size() < plan_.workers) return;
+  if (base_received_) {
+    stage_ = Stage::kRounds;
+    StartNextRound(now);
+    return;
+  }
+  stage_ = Stage::kAwaitingBase;
+  if (base_from_) return;
+  base_from_ = ready.front();
+  actions_.emplace_back(AskForBase{.worker = *base_from_});
+}
+
+void RunMachine::EndRunWith(Status status) {
+  if (stage_ == Stage::kEnded) return;
+  stage_ = Stage::kEnded;
+  end_status_ = status;
+  actions_.emplace_back(EndRun{.status = std::move(status)});
+}
+
+std::vector<Action> RunMachine::TakeActions() {
+  handed_out_ = std::exchange(ended_, {});
+  return std::exchange(actions_, {});
+}
+
+}  // namespace interlude
