@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,16 @@ namespace interlude {
 
 /// Version of the schema; stored in `meta`, and in SQLite's user_version.
 inline constexpr int kRunDatabaseVersion = 1;
+
+/// Keys of `meta` that have a meaning; others may be set too. All are optional.
+inline constexpr char kMetaTitle[] = "title";            // one line: what is trained, for the report's first line
+inline constexpr char kMetaSoftware[] = "software";      // version text of the coordinator
+inline constexpr char kMetaStartedAt[] = "started_at";   // wall time, ISO 8601 UTC
+inline constexpr char kMetaConfig[] = "config";          // the run's whole TOML
+inline constexpr char kMetaParameters[] = "parameters";  // number of parameters, decimal
+inline constexpr char kMetaExchange[] = "exchange";      // "pipelined" or "barrier"
+inline constexpr char kMetaCodec[] = "codec";            // "q4" or "fp32"
+inline constexpr char kMetaOutcome[] = "outcome";        // "finished", or why the run ended early
 
 /// What is known of a worker when it joins.
 struct WorkerRecord {
@@ -74,28 +85,44 @@ struct EventRecord {
   std::string text;   // for people
 };
 
-/// One thread at a time. Each Add* call is atomic; after a crash the database holds whole calls.
+/// One thread at a time. Each Add* call is atomic; after a crash of the process the database holds whole calls
+/// (after a power cut the last ones may be missing: synchronous = NORMAL).
+///
+/// Values are stored as they come, with two exceptions: a count above 2^63 - 1 is stored as 2^63 - 1, and a
+/// loss that is NaN is stored as NULL and read back as NaN. Errors besides those named below: ResourceExhausted
+/// (disk full), PermissionDenied, Unavailable (locked for more than 5 s by another program), Internal (I/O).
 class RunDatabase {
  public:
-  /// Makes DIR/run.db. AlreadyExists when there is one: a run directory holds one run.
+  /// Makes DIR/run.db. AlreadyExists when there is one: a run directory holds one run. ":memory:" is a
+  /// database that lives as long as the object and can be read through it.
   static StatusOr<std::unique_ptr<RunDatabase>> Create(const std::string& path);
-  /// Opens an existing one for reading. NotFound; DataLoss when it is no run database or damaged;
-  /// FailedPrecondition when a newer version of the program wrote it.
+  /// Opens an existing one for reading, as it is at this moment: what a writer adds later is not seen.
+  /// NotFound; DataLoss when it is no run database or damaged; FailedPrecondition when a newer version of the
+  /// program wrote it. Every page is checked, so the cost grows with the file (about 1 s a gigabyte or less).
   static StatusOr<std::unique_ptr<RunDatabase>> OpenReadOnly(const std::string& path);
+  /// The writer's leaves one plain file, without the -wal beside it, when nobody else has it open.
   virtual ~RunDatabase() = default;
 
+  /// Sets or replaces. InvalidArgument for "schema_version", which belongs to the database itself.
   virtual Status SetMeta(const std::string& key, const std::string& value) = 0;
+  /// A worker that joins again under its id replaces its row; events keep the history.
   virtual Status AddWorker(const WorkerRecord& worker) = 0;
+  /// NotFound when no such worker joined.
   virtual Status WorkerLeft(int32_t worker, int64_t at_ns, const std::string& reason) = 0;
   /// A finished round with its workers' parts and all spans that belong to it, in one transaction.
+  /// AlreadyExists when the round is there or a worker occurs twice; InvalidArgument when a span's phase is no
+  /// phase or a part is of another round. Then nothing of the round is stored.
   virtual Status AddRound(const RoundRecord& round, const std::vector<WorkerRoundRecord>& workers,
                           const std::vector<Span>& spans) = 0;
   /// Spans that belong to no finished round (preparation, evaluation after the last round).
   virtual Status AddSpans(const std::vector<Span>& spans) = 0;
+  /// A second evaluation after the same number of rounds replaces the first: the parameters are the same.
   virtual Status AddEvaluation(const EvaluationRecord& evaluation) = 0;
   virtual Status AddEvent(const EventRecord& event) = 0;
 
+  // Readers: rows by round and worker (spans: in order of recording), DataLoss for a value that cannot be.
   virtual StatusOr<std::optional<std::string>> GetMeta(const std::string& key) const = 0;
+  virtual StatusOr<std::map<std::string, std::string>> Meta() const = 0;
   virtual StatusOr<std::vector<WorkerRecord>> Workers() const = 0;
   virtual StatusOr<std::vector<RoundRecord>> Rounds() const = 0;
   virtual StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const = 0;

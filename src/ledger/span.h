@@ -1,4 +1,5 @@
 // Spans: one phase of one process with a beginning and an end; what the account is made of.
+// Plain values; any thread.
 #pragma once
 
 #include <array>
@@ -33,9 +34,22 @@ enum class Phase : uint8_t {
   kRound = 40,       // the whole round
 };
 
-/// "train", "outer_step", ...; the name in run.db, JSON and the report.
+/// Every phase, workers' first, in the order in which a round passes through them.
+inline constexpr std::array kAllPhases = {
+    Phase::kPrepare, Phase::kTrain,     Phase::kEncode,    Phase::kUpload,     Phase::kWait,
+    Phase::kDownload, Phase::kApply,    Phase::kVerify,    Phase::kEvaluate,   Phase::kReceive,
+    Phase::kJournal, Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash,
+    Phase::kSend,    Phase::kSave,      Phase::kRound};
+
+/// "train", "outer_step", ...; the name in run.db, JSON and the report. "unknown" for a number that is no phase.
 std::string_view PhaseName(Phase phase);
+/// One sentence for people: what is inside the phase.
+std::string_view PhaseMeaning(Phase phase);
+/// True for the phases that workers record, false for the coordinator's.
+constexpr bool IsWorkerPhase(Phase phase) { return static_cast<int>(phase) < 32; }
+
 std::optional<Phase> PhaseFromNumber(int number);
+std::optional<Phase> PhaseFromName(std::string_view name);
 
 /// Worker id of the coordinator's own spans.
 inline constexpr int32_t kNoWorker = -1;

@@ -1,0 +1,133 @@
+#include "ledger/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <thread>
+
+namespace interlude {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Phase, NamesAreDistinctAndLeadBackToThePhase) {
+  std::set<std::string_view> names;
+  for (const Phase phase : kAllPhases) {
+    EXPECT_TRUE(names.insert(PhaseName(phase)).second) << PhaseName(phase);
+    EXPECT_EQ(PhaseFromName(PhaseName(phase)), phase);
+    EXPECT_EQ(PhaseFromNumber(static_cast<int>(phase)), phase);
+    EXPECT_FALSE(PhaseMeaning(phase).empty());
+  }
+  EXPECT_EQ(names.count("unknown"), 0u);
+}
+
+TEST(Phase, ANumberOrNameThatIsNoPhaseIsRefused) {
+  EXPECT_EQ(PhaseFromNumber(0), std::nullopt);
+  EXPECT_EQ(PhaseFromNumber(10), std::nullopt);
+  EXPECT_EQ(PhaseFromNumber(-1), std::nullopt);
+  EXPECT_EQ(PhaseFromNumber(256 + 1), std::nullopt);
+  EXPECT_EQ(PhaseFromName("unknown"), std::nullopt);
+  EXPECT_EQ(PhaseName(static_cast<Phase>(200)), "unknown");
+}
+
+TEST(Phase, WorkersAndCoordinatorsPhasesAreToldApart) {
+  EXPECT_TRUE(IsWorkerPhase(Phase::kPrepare));
+  EXPECT_FALSE(IsWorkerPhase(Phase::kReceive));
+}
+
+TEST(PhaseTimer, CoversFirstEnterToLastLeaveAndCountsOnlyTheInsideAsBusy) {
+  ManualClock clock(milliseconds(100));
+  PhaseTimer timer(Phase::kEncode, 7, 3, clock);
+  {
+    const auto scope = timer.Enter();
+    clock.Advance(milliseconds(10));
+    timer.AddBytes(500);
+    timer.AddChunk();
+  }
+  clock.Advance(milliseconds(50));
+  {
+    const auto scope = timer.Enter();
+    clock.Advance(milliseconds(20));
+    timer.AddBytes(70);
+    timer.AddChunk();
+  }
+  clock.Advance(milliseconds(5));
+  const Span span = timer.Finish();
+  EXPECT_EQ(span.phase, Phase::kEncode);
+  EXPECT_EQ(span.round, 7u);
+  EXPECT_EQ(span.recorded_by, 3);
+  EXPECT_EQ(span.about_worker, kNoWorker);
+  EXPECT_EQ(span.begin_ns, Nanoseconds(milliseconds(100)).count());
+  EXPECT_EQ(span.end_ns, Nanoseconds(milliseconds(180)).count());
+  EXPECT_EQ(span.busy_ns, Nanoseconds(milliseconds(30)).count());
+  EXPECT_EQ(span.bytes, 570u);
+  EXPECT_EQ(span.chunks, 2u);
+  EXPECT_TRUE(span.ok);
+}
+
+TEST(PhaseTimer, APhaseNeverEnteredIsEmptyAndNow) {
+  ManualClock clock(milliseconds(42));
+  PhaseTimer timer(Phase::kReceive, 1, kNoWorker, clock, 2);
+  timer.MarkFailed();
+  const Span span = timer.Finish();
+  EXPECT_FALSE(timer.entered());
+  EXPECT_EQ(span.begin_ns, Nanoseconds(milliseconds(42)).count());
+  EXPECT_EQ(span.end_ns, span.begin_ns);
+  EXPECT_EQ(span.busy_ns, 0);
+  EXPECT_EQ(span.about_worker, 2);
+  EXPECT_FALSE(span.ok);
+}
+
+TEST(PhaseTimer, CountsTheThreadsOwnCpuTimeAndThatOfHelpers) {
+  ManualClock clock;
+  PhaseTimer timer(Phase::kApply, 0, 0, clock);
+  const int64_t wanted = 3'000'000;
+  {
+    const auto scope = timer.Enter();
+    const int64_t begin = ReadThreadTimes().cpu_ns;
+    while (ReadThreadTimes().cpu_ns - begin < wanted) {
+    }
+  }
+  const int64_t own = timer.Finish().cpu_ns;
+  EXPECT_GE(own, wanted);
+  EXPECT_LT(own, 100 * wanted);
+  timer.AddCpu(11);
+  EXPECT_EQ(timer.Finish().cpu_ns, own + 11);
+}
+
+TEST(SpanRecorder, GivesSpansInOrderOnce) {
+  SpanRecorder recorder;
+  recorder.Record({.phase = Phase::kTrain, .round = 1});
+  recorder.Record({.phase = Phase::kEncode, .round = 1});
+  const std::vector<Span> spans = recorder.Take();
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].phase, Phase::kTrain);
+  EXPECT_EQ(spans[1].phase, Phase::kEncode);
+  EXPECT_TRUE(recorder.Take().empty());
+}
+
+TEST(SpanRecorder, DropsAndCountsWhatIsTooMuchAndKeepsTheOldest) {
+  SpanRecorder recorder;
+  for (uint32_t i = 0; i < kMaxRecordedSpans + 3; ++i) recorder.Record({.round = i});
+  EXPECT_EQ(recorder.dropped(), 3u);
+  const std::vector<Span> spans = recorder.Take();
+  ASSERT_EQ(spans.size(), kMaxRecordedSpans);
+  EXPECT_EQ(spans.back().round, kMaxRecordedSpans - 1);
+  recorder.Record({.round = 9});
+  EXPECT_EQ(recorder.Take().size(), 1u);
+}
+
+TEST(SpanRecorder, LosesNothingWhenThreadsRecordAtOnce) {
+  SpanRecorder recorder;
+  const auto record = [&] {
+    for (int i = 0; i < 1000; ++i) recorder.Record({});
+  };
+  std::thread other(record);
+  record();
+  other.join();
+  EXPECT_EQ(recorder.Take().size(), 2000u);
+}
+
+}  // namespace
+}  // namespace interlude

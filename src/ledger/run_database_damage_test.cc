@@ -1,0 +1,136 @@
+// What OpenReadOnly says to files that are damaged, cut short, foreign or newer.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "ledger/run_database.h"
+#include "ledger/sample_run.h"
+
+namespace interlude {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class RunDatabaseDamage : public ::testing::Test {
+ protected:
+  RunDatabaseDamage() {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    directory_ = fs::path(::testing::TempDir()) / fmt::format("damage_{}_{}", test->name(), ::getpid());
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  ~RunDatabaseDamage() override { fs::remove_all(directory_); }
+
+  std::string Path() const { return directory_ / "run.db"; }
+
+  std::string SampleBytes() {
+    {
+      auto database = RunDatabase::Create(Path());
+      EXPECT_TRUE(WriteSampleRun(**database).ok());
+    }
+    std::ifstream file(Path(), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+
+  void WriteFile(const std::string& bytes) {
+    std::ofstream(Path(), std::ios::binary | std::ios::trunc) << bytes;
+  }
+
+  /// Opens and reads all of it: the first error, or OK.
+  Status ReadAll() {
+    INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenReadOnly(Path()));
+    INTERLUDE_RETURN_IF_ERROR(database->Meta().status());
+    INTERLUDE_RETURN_IF_ERROR(database->Workers().status());
+    INTERLUDE_RETURN_IF_ERROR(database->Rounds().status());
+    INTERLUDE_RETURN_IF_ERROR(database->WorkerRounds().status());
+    INTERLUDE_RETURN_IF_ERROR(database->Spans().status());
+    INTERLUDE_RETURN_IF_ERROR(database->Evaluations().status());
+    return database->Events().status();
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(RunDatabaseDamage, AFileCutShortAnywhereIsDataLoss) {
+  const std::string whole = SampleBytes();
+  ASSERT_TRUE(ReadAll().ok());
+  for (size_t size = 0; size < whole.size(); size += size < 256 ? 17 : 1021) {
+    WriteFile(whole.substr(0, size));
+    const Status status = ReadAll();
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss) << size << " of " << whole.size() << ": " << status.ToString();
+  }
+  WriteFile(whole.substr(0, whole.size() - 1));
+  EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss);
+}
+
+TEST_F(RunDatabaseDamage, AFlippedByteIsReadOrRefusedButNeverAnythingElse) {
+  const std::string whole = SampleBytes();
+  size_t refused = 0;
+  for (size_t at = 0; at < whole.size(); at += at < 128 ? 1 : 509) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(~bytes[at]);
+    WriteFile(bytes);
+    const Status status = ReadAll();
+    if (status.ok()) continue;
+    ++refused;
+    // A flip in the version number makes a file of a newer program; one in the header's journal mode makes a
+    // file that wants a log beside it.
+    EXPECT_TRUE(status.code() == StatusCode::kDataLoss || status.code() == StatusCode::kFailedPrecondition ||
+                status.code() == StatusCode::kPermissionDenied)
+        << at << ": " << status.ToString();
+  }
+  EXPECT_GT(refused, 16u);  // the magic at the least
+}
+
+TEST_F(RunDatabaseDamage, AFileThatIsNotSqliteIsDataLoss) {
+  WriteFile(std::string(8192, 'x'));
+  EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss);
+}
+
+TEST_F(RunDatabaseDamage, ADirectoryIsDataLoss) {
+  fs::create_directory(Path());
+  EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss);
+}
+
+TEST_F(RunDatabaseDamage, AnotherProgramsDatabaseIsDataLoss) {
+  { SQLite::Database(Path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE rounds (a)"); }
+  const Status status = ReadAll();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("not one of interlude's runs"));
+}
+
+TEST_F(RunDatabaseDamage, ANewerVersionIsAFailedPrecondition) {
+  SampleBytes();
+  { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 2"); }
+  const Status status = ReadAll();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("schema version 2"));
+}
+
+TEST_F(RunDatabaseDamage, AMissingTableIsDataLoss) {
+  SampleBytes();
+  { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("DROP TABLE events"); }
+  EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss);
+}
+
+TEST_F(RunDatabaseDamage, ValuesThatCannotBeAreDataLoss) {
+  for (const char* change : {"UPDATE spans SET phase = 'dance' WHERE id = 3", "UPDATE rounds SET samples = -1 WHERE round = 2",
+                             "UPDATE worker_rounds SET repaired_chunks = 4294967296",
+                             "UPDATE spans SET recorded_by = -3000000000 WHERE id = 9"}) {
+    fs::remove(Path());
+    SampleBytes();
+    { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec(change); }
+    const Status status = ReadAll();
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss) << change << ": " << status.ToString();
+    EXPECT_THAT(status.message(), HasSubstr("impossible value")) << change;
+  }
+}
+
+}  // namespace
+}  // namespace interlude

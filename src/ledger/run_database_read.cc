@@ -1,0 +1,175 @@
+// Reading: each function is one SELECT, checked value by value.
+#include "ledger/sqlite_border.h"
+#include "ledger/sqlite_run_database.h"
+
+namespace interlude::internal {
+namespace {
+
+template <typename Record, typename Fill>
+std::vector<Record> Select(SQLite::Database& database, const char* sql, Fill fill) {
+  std::vector<Record> records;
+  SQLite::Statement statement(database, sql);
+  while (statement.executeStep()) {
+    const Row row(statement);
+    records.push_back(fill(row));
+  }
+  return records;
+}
+
+WorkerRecord ReadWorker(const Row& row) {
+  WorkerRecord worker;
+  worker.worker = row.Fitting<int32_t>(0);
+  worker.host = row.Text(1);
+  worker.process_id = row.Integer(2);
+  worker.visible_cores = row.Fitting<int32_t>(3);
+  worker.quota_cores = row.IsNull(4) ? 0 : row.Real(4);
+  worker.usable_cores = row.Fitting<int32_t>(5);
+  worker.threads = row.Fitting<int32_t>(6);
+  worker.software = row.Text(7);
+  worker.joined_ns = row.Integer(8);
+  if (!row.IsNull(9)) worker.left_ns = row.Integer(9);
+  worker.left_reason = row.Text(10);
+  return worker;
+}
+
+RoundRecord ReadRound(const Row& row) {
+  RoundRecord round;
+  round.round = row.Fitting<uint32_t>(0);
+  round.begin_ns = row.Integer(1);
+  round.end_ns = row.Integer(2);
+  round.committed_ns = row.Integer(3);
+  round.first_delta_ns = row.Integer(4);
+  round.last_delta_ns = row.Integer(5);
+  round.first_sync_ns = row.Integer(6);
+  round.root_hash = row.Text(7);
+  round.workers = row.Fitting<uint32_t>(8);
+  round.samples = row.Fitting<uint64_t>(9);
+  round.mean_loss = row.RealOrNan(10);
+  return round;
+}
+
+WorkerRoundRecord ReadWorkerRound(const Row& row) {
+  WorkerRoundRecord part;
+  part.round = row.Fitting<uint32_t>(0);
+  part.worker = row.Fitting<int32_t>(1);
+  part.samples = row.Fitting<uint64_t>(2);
+  part.mean_loss = row.RealOrNan(3);
+  part.root_hash = row.Text(4);
+  part.repaired_chunks = row.Fitting<uint32_t>(5);
+  part.upload_bytes = row.Fitting<uint64_t>(6);
+  part.download_bytes = row.Fitting<uint64_t>(7);
+  return part;
+}
+
+Span ReadSpan(const Row& row) {
+  const std::string name = row.Text(1);
+  const std::optional<Phase> phase = PhaseFromName(name);
+  if (!phase) row.Refuse(1, "'" + name + "'");
+  Span span;
+  span.phase = *phase;
+  span.round = row.Fitting<uint32_t>(0);
+  span.recorded_by = row.Fitting<int32_t>(2);
+  span.about_worker = row.Fitting<int32_t>(3);
+  span.begin_ns = row.Integer(4);
+  span.end_ns = row.Integer(5);
+  span.busy_ns = row.Integer(6);
+  span.cpu_ns = row.Integer(7);
+  span.run_delay_ns = row.Integer(8);
+  span.bytes = row.Fitting<uint64_t>(9);
+  span.chunks = row.Fitting<uint32_t>(10);
+  span.ok = row.Integer(11) != 0;
+  return span;
+}
+
+EvaluationRecord ReadEvaluation(const Row& row) {
+  EvaluationRecord evaluation;
+  evaluation.after_rounds = row.Fitting<uint32_t>(0);
+  evaluation.samples = row.Fitting<uint64_t>(1);
+  evaluation.correct = row.Fitting<uint64_t>(2);
+  evaluation.mean_loss = row.RealOrNan(3);
+  return evaluation;
+}
+
+EventRecord ReadEvent(const Row& row) {
+  EventRecord event;
+  event.at_ns = row.Integer(0);
+  if (!row.IsNull(1)) event.round = row.Fitting<uint32_t>(1);
+  event.worker = row.Fitting<int32_t>(2);
+  event.kind = row.Text(3);
+  event.text = row.Text(4);
+  return event;
+}
+
+}  // namespace
+
+StatusOr<std::optional<std::string>> SqliteRunDatabase::GetMeta(const std::string& key) const {
+  INTERLUDE_ASSIGN_OR_RETURN(const auto meta, Meta());
+  const auto found = meta.find(key);
+  if (found == meta.end()) return std::optional<std::string>();
+  return std::optional<std::string>(found->second);
+}
+
+StatusOr<std::map<std::string, std::string>> SqliteRunDatabase::Meta() const {
+  using Map = std::map<std::string, std::string>;
+  return AtBorder(Context("reading meta"), [&]() -> StatusOr<Map> {
+    Map meta;
+    SQLite::Statement statement(database_, "SELECT key, value FROM meta");
+    while (statement.executeStep()) meta[Row(statement).Text(0)] = Row(statement).Text(1);
+    return meta;
+  });
+}
+
+StatusOr<std::vector<WorkerRecord>> SqliteRunDatabase::Workers() const {
+  return AtBorder(Context("reading workers"), [&]() -> StatusOr<std::vector<WorkerRecord>> {
+    return Select<WorkerRecord>(database_,
+                                "SELECT worker, host, process_id, visible_cores, quota_cores, usable_cores, "
+                                "threads, software, joined_ns, left_ns, left_reason FROM workers ORDER BY worker",
+                                ReadWorker);
+  });
+}
+
+StatusOr<std::vector<RoundRecord>> SqliteRunDatabase::Rounds() const {
+  return AtBorder(Context("reading rounds"), [&]() -> StatusOr<std::vector<RoundRecord>> {
+    return Select<RoundRecord>(
+        database_,
+        "SELECT round, begin_ns, end_ns, committed_ns, first_delta_ns, last_delta_ns, first_sync_ns, root_hash, "
+        "workers, samples, mean_loss FROM rounds ORDER BY round",
+        ReadRound);
+  });
+}
+
+StatusOr<std::vector<WorkerRoundRecord>> SqliteRunDatabase::WorkerRounds() const {
+  return AtBorder(Context("reading worker_rounds"), [&]() -> StatusOr<std::vector<WorkerRoundRecord>> {
+    return Select<WorkerRoundRecord>(
+        database_,
+        "SELECT round, worker, samples, mean_loss, root_hash, repaired_chunks, upload_bytes, download_bytes "
+        "FROM worker_rounds ORDER BY round, worker",
+        ReadWorkerRound);
+  });
+}
+
+StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const {
+  return AtBorder(Context("reading spans"), [&]() -> StatusOr<std::vector<Span>> {
+    return Select<Span>(database_,
+                        "SELECT round, phase, recorded_by, about_worker, begin_ns, end_ns, busy_ns, cpu_ns, "
+                        "run_delay_ns, bytes, chunks, ok FROM spans ORDER BY id",
+                        ReadSpan);
+  });
+}
+
+StatusOr<std::vector<EvaluationRecord>> SqliteRunDatabase::Evaluations() const {
+  return AtBorder(Context("reading evaluations"), [&]() -> StatusOr<std::vector<EvaluationRecord>> {
+    return Select<EvaluationRecord>(
+        database_, "SELECT after_rounds, samples, correct, mean_loss FROM evaluations ORDER BY after_rounds",
+        ReadEvaluation);
+  });
+}
+
+StatusOr<std::vector<EventRecord>> SqliteRunDatabase::Events() const {
+  return AtBorder(Context("reading events"), [&]() -> StatusOr<std::vector<EventRecord>> {
+    return Select<EventRecord>(database_, "SELECT at_ns, round, worker, kind, text FROM events ORDER BY at_ns, id",
+                               ReadEvent);
+  });
+}
+
+}  // namespace interlude::internal

@@ -1,0 +1,148 @@
+#include "ledger/schema.h"
+
+namespace interlude::internal {
+
+const char kRunDatabaseSchema[] = R"sql(
+CREATE TABLE meta (
+  key   TEXT NOT NULL PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE phases (
+  phase      TEXT NOT NULL PRIMARY KEY,
+  number     INTEGER NOT NULL UNIQUE,
+  side       TEXT NOT NULL CHECK (side IN ('worker', 'coordinator')),
+  sort_order INTEGER NOT NULL,
+  meaning    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workers (
+  worker        INTEGER NOT NULL PRIMARY KEY,
+  host          TEXT NOT NULL,
+  process_id    INTEGER NOT NULL,
+  visible_cores INTEGER NOT NULL,
+  quota_cores   REAL,
+  usable_cores  INTEGER NOT NULL,
+  threads       INTEGER NOT NULL,
+  software      TEXT NOT NULL,
+  joined_ns     INTEGER NOT NULL,
+  left_ns       INTEGER,
+  left_reason   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE rounds (
+  round          INTEGER NOT NULL PRIMARY KEY,
+  begin_ns       INTEGER NOT NULL,
+  end_ns         INTEGER NOT NULL,
+  committed_ns   INTEGER NOT NULL,
+  first_delta_ns INTEGER NOT NULL,
+  last_delta_ns  INTEGER NOT NULL,
+  first_sync_ns  INTEGER NOT NULL,
+  root_hash      TEXT NOT NULL,
+  workers        INTEGER NOT NULL,
+  samples        INTEGER NOT NULL,
+  mean_loss      REAL
+) STRICT;
+
+CREATE TABLE worker_rounds (
+  round           INTEGER NOT NULL,
+  worker          INTEGER NOT NULL,
+  samples         INTEGER NOT NULL,
+  mean_loss       REAL,
+  root_hash       TEXT NOT NULL,
+  repaired_chunks INTEGER NOT NULL,
+  upload_bytes    INTEGER NOT NULL,
+  download_bytes  INTEGER NOT NULL,
+  PRIMARY KEY (round, worker)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE spans (
+  id           INTEGER NOT NULL PRIMARY KEY,
+  round        INTEGER NOT NULL,
+  phase        TEXT NOT NULL,
+  recorded_by  INTEGER NOT NULL,
+  about_worker INTEGER NOT NULL,
+  begin_ns     INTEGER NOT NULL,
+  end_ns       INTEGER NOT NULL,
+  busy_ns      INTEGER NOT NULL,
+  cpu_ns       INTEGER NOT NULL,
+  run_delay_ns INTEGER NOT NULL,
+  bytes        INTEGER NOT NULL,
+  chunks       INTEGER NOT NULL,
+  ok           INTEGER NOT NULL
+) STRICT;
+CREATE INDEX spans_by_round ON spans (round, phase);
+
+CREATE TABLE evaluations (
+  after_rounds INTEGER NOT NULL PRIMARY KEY,
+  samples      INTEGER NOT NULL,
+  correct      INTEGER NOT NULL,
+  mean_loss    REAL
+) STRICT;
+
+CREATE TABLE events (
+  id     INTEGER NOT NULL PRIMARY KEY,
+  at_ns  INTEGER NOT NULL,
+  round  INTEGER,
+  worker INTEGER NOT NULL,
+  kind   TEXT NOT NULL,
+  text   TEXT NOT NULL
+) STRICT;
+
+-- total() and CAST saturate where sum() would stop with an overflow.
+CREATE VIEW phase_seconds AS
+WITH per_process AS (
+  SELECT round, phase, recorded_by, about_worker,
+         total(end_ns - begin_ns) / 1e9 AS inside_s,
+         total(busy_ns) / 1e9 AS busy_s,
+         total(cpu_ns) / 1e9 AS cpu_s,
+         total(run_delay_ns) / 1e9 AS run_delay_s,
+         total(bytes) AS bytes,
+         total(ok = 0) AS failed
+  FROM spans GROUP BY round, phase, recorded_by, about_worker)
+SELECT round, phase, side,
+       count(*) AS processes,
+       min(inside_s) AS min_s,
+       avg(inside_s) AS avg_s,
+       max(inside_s) AS max_s,
+       max(busy_s) AS max_busy_s,
+       max(cpu_s) AS max_cpu_s,
+       max(run_delay_s) AS max_run_delay_s,
+       CAST(total(bytes) AS INTEGER) AS bytes,
+       CAST(total(failed) AS INTEGER) AS failed
+FROM per_process JOIN phases USING (phase)
+GROUP BY round, phase
+ORDER BY round, sort_order;
+
+CREATE VIEW round_summary AS
+WITH numbered AS (
+  SELECT *, (end_ns - begin_ns) / 1e9 AS wall_s, row_number() OVER (ORDER BY round) AS rounds_done
+  FROM rounds),
+parts AS (
+  SELECT w.round,
+         CAST(total(upload_bytes) AS INTEGER) AS upload_bytes,
+         CAST(total(download_bytes) AS INTEGER) AS download_bytes,
+         CAST(total(repaired_chunks) AS INTEGER) AS repaired_chunks,
+         min(w.root_hash = r.root_hash) AS hashes_agree
+  FROM worker_rounds w JOIN rounds r USING (round) GROUP BY w.round),
+per_worker AS (
+  SELECT round,
+         total((end_ns - begin_ns) * (phase = 'train')) / 1e9 AS train_s,
+         total(end_ns - begin_ns) / 1e9 AS busy_s
+  FROM spans WHERE phase IN ('train', 'evaluate') GROUP BY round, recorded_by),
+training AS (SELECT round, max(train_s) AS train_s, max(busy_s) AS busy_s FROM per_worker GROUP BY round)
+SELECT n.round, n.wall_s,
+       t.train_s AS slowest_train_s,
+       max(0.0, n.wall_s - t.busy_s) AS exchange_s,
+       min(1.0, t.train_s / n.wall_s) AS slowest_train_share,
+       n.workers, n.samples, n.mean_loss,
+       p.upload_bytes, p.download_bytes, p.repaired_chunks, p.hashes_agree,
+       CAST(e.correct AS REAL) / e.samples AS accuracy
+FROM numbered n
+LEFT JOIN parts p USING (round)
+LEFT JOIN training t USING (round)
+LEFT JOIN evaluations e ON e.after_rounds = n.rounds_done
+ORDER BY n.round;
+)sql";
+
+}  // namespace interlude::internal

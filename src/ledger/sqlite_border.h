@@ -1,0 +1,67 @@
+// Where SQLiteCpp's exceptions end: inside ledger/ a statement may throw, outside there is only Status.
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace interlude::internal {
+
+/// The Status for an SQLite error. `what` says what was tried and on which file.
+Status StatusFromSqlite(const SQLite::Exception& error, std::string_view what);
+
+/// Runs `body` (returning Status or StatusOr) and turns what it throws into a Status.
+template <typename Body>
+auto AtBorder(std::string_view what, Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const SQLite::Exception& error) {
+    return StatusFromSqlite(error, what);
+  } catch (const std::exception& error) {
+    return InternalError("{}: {}", what, error.what());
+  }
+}
+
+/// A count as SQLite can hold it: saturates at 2^63 - 1.
+inline int64_t ToSqlInteger(uint64_t value) {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  return static_cast<int64_t>(value < kMost ? value : kMost);
+}
+
+/// The columns of one row, with a check that each value fits. Throws SQLite::Exception (SQLITE_CORRUPT).
+class Row {
+ public:
+  explicit Row(const SQLite::Statement& statement) : statement_(statement) {}
+
+  bool IsNull(int column) const { return statement_.isColumnNull(column); }
+  std::string Text(int column) const { return statement_.getColumn(column).getString(); }
+  int64_t Integer(int column) const { return statement_.getColumn(column).getInt64(); }
+  double Real(int column) const { return statement_.getColumn(column).getDouble(); }
+  /// NULL is NaN.
+  double RealOrNan(int column) const {
+    return IsNull(column) ? std::numeric_limits<double>::quiet_NaN() : Real(column);
+  }
+
+  template <typename Int>
+  Int Fitting(int column) const {
+    const int64_t value = Integer(column);
+    const bool too_low = value < static_cast<int64_t>(std::numeric_limits<Int>::min());
+    const bool too_high = sizeof(Int) < 8 && value > static_cast<int64_t>(std::numeric_limits<Int>::max());
+    if (too_low || too_high) Refuse(column, std::to_string(value));
+    return static_cast<Int>(value);
+  }
+
+  /// Says that the value of `column` cannot be.
+  [[noreturn]] void Refuse(int column, const std::string& value) const;
+
+ private:
+  const SQLite::Statement& statement_;
+};
+
+}  // namespace interlude::internal

@@ -1,0 +1,50 @@
+// RunDatabase on SQLite. Internal to ledger/: writing is in run_database_write.cc, reading in
+// run_database_read.cc, making and opening in run_database.cc. One thread at a time.
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ledger/run_database.h"
+
+namespace interlude::internal {
+
+class SqliteRunDatabase final : public RunDatabase {
+ public:
+  /// `database` is open; for a writer the schema is there, for a reader a transaction is begun.
+  SqliteRunDatabase(SQLite::Database database, std::string path, bool writable);
+  ~SqliteRunDatabase() override;
+
+  Status SetMeta(const std::string& key, const std::string& value) override;
+  Status AddWorker(const WorkerRecord& worker) override;
+  Status WorkerLeft(int32_t worker, int64_t at_ns, const std::string& reason) override;
+  Status AddRound(const RoundRecord& round, const std::vector<WorkerRoundRecord>& workers,
+                  const std::vector<Span>& spans) override;
+  Status AddSpans(const std::vector<Span>& spans) override;
+  Status AddEvaluation(const EvaluationRecord& evaluation) override;
+  Status AddEvent(const EventRecord& event) override;
+
+  StatusOr<std::optional<std::string>> GetMeta(const std::string& key) const override;
+  StatusOr<std::map<std::string, std::string>> Meta() const override;
+  StatusOr<std::vector<WorkerRecord>> Workers() const override;
+  StatusOr<std::vector<RoundRecord>> Rounds() const override;
+  StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const override;
+  StatusOr<std::vector<Span>> Spans() const override;
+  StatusOr<std::vector<EvaluationRecord>> Evaluations() const override;
+  StatusOr<std::vector<EventRecord>> Events() const override;
+
+ private:
+  /// "run database PATH: `what`", the beginning of every error.
+  std::string Context(std::string_view what) const;
+  Status CheckWritable() const;
+
+  mutable SQLite::Database database_;
+  const std::string path_;
+  const bool writable_;
+};
+
+}  // namespace interlude::internal
