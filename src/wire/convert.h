@@ -13,8 +13,10 @@ namespace interlude {
 
 /// Bounds on what one message may carry; beyond them InvalidArgument names field, count and limit.
 inline constexpr int kMaxSpansPerMessage = 4096;
-inline constexpr size_t kMaxTextBytes = 1024;          // host, software, reasons
+inline constexpr size_t kMaxTextBytes = 1024;  // host, software, reasons; longer ones are cut when sent
 inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
+inline constexpr uint64_t kMaxSamples = uint64_t{1} << 48;  // sums over all rounds and workers cannot wrap
+inline constexpr uint32_t kMaxWorkers = 1u << 16;
 /// The most bytes gRPC accepts as one message, either way.
 inline constexpr int kMaxMessageBytes = 32 << 20;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash128.h"
+#include "base/status.h"
 #include "codec/chunk_codec.h"
 #include "layout/layout.h"
 #include "ledger/span.h"
@@ -100,7 +101,9 @@ struct FinishMessage {
   uint32_t evaluation_parts = 1;
 };
 
+/// kOk: the run is finished. Any other code: why this worker, or the run, ends before that.
 struct GoodbyeMessage {
+  StatusCode code = StatusCode::kOk;
   std::string reason;
 };
 

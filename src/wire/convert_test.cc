@@ -1,0 +1,249 @@
+#include "wire/convert.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace interlude {
+namespace {
+
+Span ExampleSpan() {
+  return {.phase = Phase::kEncode,
+          .round = 7,
+          .begin_ns = 1'000'000'000'000,
+          .end_ns = 1'000'000'500'000,
+          .busy_ns = 400'000,
+          .cpu_ns = 900'000,
+          .run_delay_ns = 30,
+          .bytes = 12345,
+          .chunks = 3,
+          .ok = false};
+}
+
+Layout ExampleLayout() {
+  return Layout::Create({{.name = "a.weight", .shape = {3, 50}}, {.name = "scale", .shape = {}}},
+                        64)
+      .value();
+}
+
+/// Through the wire format, as the other process would see it.
+template <typename Kind>
+Kind RoundTrip(const WorkerMessage& message) {
+  v1::WorkerMessage proto;
+  EXPECT_TRUE(proto.ParseFromString(ToProto(message).SerializeAsString()));
+  StatusOr<WorkerMessage> back = FromProto(proto);
+  EXPECT_TRUE(back.ok()) << back.status().ToString();
+  return back.ok() ? std::get<Kind>(*back) : Kind{};
+}
+
+template <typename Kind>
+Kind RoundTrip(const CoordinatorMessage& message) {
+  v1::CoordinatorMessage proto;
+  EXPECT_TRUE(proto.ParseFromString(ToProto(message).SerializeAsString()));
+  StatusOr<CoordinatorMessage> back = FromProto(proto);
+  EXPECT_TRUE(back.ok()) << back.status().ToString();
+  return back.ok() ? std::get<Kind>(*back) : Kind{};
+}
+
+TEST(Convert, JoinCrossesTheWireUnchanged) {
+  const JoinMessage back =
+      RoundTrip<JoinMessage>(WorkerMessage(JoinMessage{.protocol_version = 9,
+                                                       .software = "interlude 0.1",
+                                                       .host = "höst",
+                                                       .process_id = 4711,
+                                                       .requested_worker = 0,
+                                                       .visible_cores = 64,
+                                                       .quota_cores = 1.5,
+                                                       .usable_cores = 2,
+                                                       .threads = 3}));
+  EXPECT_EQ(back.protocol_version, 9u);
+  EXPECT_EQ(back.software, "interlude 0.1");
+  EXPECT_EQ(back.host, "höst");
+  EXPECT_EQ(back.process_id, 4711);
+  EXPECT_EQ(back.requested_worker, std::optional<WorkerId>(0));
+  EXPECT_EQ(back.visible_cores, 64);
+  EXPECT_EQ(back.quota_cores, 1.5);
+  EXPECT_EQ(back.usable_cores, 2);
+  EXPECT_EQ(back.threads, 3);
+}
+
+TEST(Convert, JoinWithoutARequestedWorkerIsNotAJoinAsWorkerZero) {
+  EXPECT_EQ(RoundTrip<JoinMessage>(WorkerMessage(JoinMessage{})).requested_worker, std::nullopt);
+}
+
+TEST(Convert, BaseOfferRebuildsTheLayout) {
+  BaseOfferMessage offer{.layout = ExampleLayout(), .spans = {ExampleSpan()}};
+  offer.chunk_hashes = {{1, 2}, {3, 4}, {5, 6}};
+  const auto back = RoundTrip<BaseOfferMessage>(WorkerMessage(offer));
+  EXPECT_EQ(back.layout.signature(), offer.layout.signature());
+  EXPECT_EQ(back.layout.parameters(), offer.layout.parameters());
+  EXPECT_EQ(back.chunk_hashes, offer.chunk_hashes);
+  EXPECT_EQ(back.spans, offer.spans);
+}
+
+TEST(Convert, ProgressCrossesTheWireUnchanged) {
+  const auto back = RoundTrip<ProgressMessage>(
+      WorkerMessage(ProgressMessage{.round = 3, .steps_done = 4, .steps = 20, .loss = 0.25}));
+  EXPECT_EQ(back.round, 3u);
+  EXPECT_EQ(back.steps_done, 4u);
+  EXPECT_EQ(back.steps, 20u);
+  EXPECT_EQ(back.loss, 0.25);
+}
+
+TEST(Convert, RoundReportCrossesTheWireUnchanged) {
+  const RoundReportMessage report{.round = 5,
+                                  .root = {~uint64_t{0}, 1},
+                                  .samples = 1280,
+                                  .mean_loss = 0.5,
+                                  .last_loss = -0.125,
+                                  .repaired_chunks = 2,
+                                  .upload_bytes = 1ull << 40,
+                                  .download_bytes = 77,
+                                  .spans = {ExampleSpan(), ExampleSpan()}};
+  const auto back = RoundTrip<RoundReportMessage>(WorkerMessage(report));
+  EXPECT_EQ(back.round, report.round);
+  EXPECT_EQ(back.root, report.root);
+  EXPECT_EQ(back.samples, report.samples);
+  EXPECT_EQ(back.mean_loss, report.mean_loss);
+  EXPECT_EQ(back.last_loss, report.last_loss);
+  EXPECT_EQ(back.repaired_chunks, report.repaired_chunks);
+  EXPECT_EQ(back.upload_bytes, report.upload_bytes);
+  EXPECT_EQ(back.download_bytes, report.download_bytes);
+  EXPECT_EQ(back.spans, report.spans);
+}
+
+TEST(Convert, EvaluationReportCrossesTheWireUnchanged) {
+  const auto back = RoundTrip<EvaluationReportMessage>(
+      WorkerMessage(EvaluationReportMessage{.after_rounds = 12,
+                                            .correct = 8123,
+                                            .samples = 10000,
+                                            .loss_sum = 4321.5,
+                                            .spans = {ExampleSpan()}}));
+  EXPECT_EQ(back.after_rounds, 12u);
+  EXPECT_EQ(back.correct, 8123u);
+  EXPECT_EQ(back.samples, 10000u);
+  EXPECT_EQ(back.loss_sum, 4321.5);
+  EXPECT_EQ(back.spans.size(), 1u);
+}
+
+TEST(Convert, LeaveCrossesTheWireUnchanged) {
+  const auto back = RoundTrip<LeaveMessage>(
+      WorkerMessage(LeaveMessage{.failed = true, .reason = "NaN in\n\tconv1.weight"}));
+  EXPECT_TRUE(back.failed);
+  EXPECT_EQ(back.reason, "NaN in\n\tconv1.weight");
+}
+
+TEST(Convert, ALongOrUnprintableReasonIsMadeAcceptableBeforeItIsSent) {
+  const std::string reason =
+      "bad byte \xff, escape \x1b[2J, half a letter \xc3" + std::string(3000, 'x');
+  const auto back = RoundTrip<LeaveMessage>(WorkerMessage(LeaveMessage{.reason = reason}));
+  EXPECT_EQ(back.reason.size(), kMaxTextBytes);
+  EXPECT_THAT(back.reason, ::testing::StartsWith("bad byte ?, escape ?[2J, half a letter ?xxx"));
+}
+
+TEST(Convert, ATextIsCutBetweenCharactersNotWithinOne) {
+  std::string reason(kMaxTextBytes - 1, 'x');
+  reason += "é";
+  EXPECT_EQ(RoundTrip<LeaveMessage>(WorkerMessage(LeaveMessage{.reason = reason})).reason,
+            std::string(kMaxTextBytes - 1, 'x'));
+}
+
+TEST(Convert, WelcomeCrossesTheWireUnchanged) {
+  const auto back =
+      RoundTrip<WelcomeMessage>(CoordinatorMessage(WelcomeMessage{.worker = 2,
+                                                                  .workers = 3,
+                                                                  .session = ~uint64_t{5},
+                                                                  .run_id = "r-1",
+                                                                  .config_toml = "seed = 1\n"}));
+  EXPECT_EQ(back.worker, 2);
+  EXPECT_EQ(back.workers, 3u);
+  EXPECT_EQ(back.session, ~uint64_t{5});
+  EXPECT_EQ(back.run_id, "r-1");
+  EXPECT_EQ(back.config_toml, "seed = 1\n");
+}
+
+TEST(Convert, StartRoundCrossesTheWireUnchanged) {
+  const auto back =
+      RoundTrip<StartRoundMessage>(CoordinatorMessage(StartRoundMessage{.round = 4,
+                                                                        .evaluate = true,
+                                                                        .evaluation_part = 1,
+                                                                        .evaluation_parts = 3,
+                                                                        .base_root = {9, 8},
+                                                                        .repair_chunks = {0, 7}}));
+  EXPECT_EQ(back.round, 4u);
+  EXPECT_TRUE(back.evaluate);
+  EXPECT_EQ(back.evaluation_part, 1u);
+  EXPECT_EQ(back.evaluation_parts, 3u);
+  EXPECT_EQ(back.base_root, (Hash128{9, 8}));
+  EXPECT_EQ(back.repair_chunks, (std::vector<uint32_t>{0, 7}));
+}
+
+TEST(Convert, ShortCoordinatorMessagesCrossTheWireUnchanged) {
+  const auto finish = RoundTrip<FinishMessage>(CoordinatorMessage(
+      FinishMessage{.after_rounds = 12, .evaluation_part = 1, .evaluation_parts = 2}));
+  EXPECT_EQ(finish.after_rounds, 12u);
+  EXPECT_EQ(finish.evaluation_part, 1u);
+  EXPECT_EQ(finish.evaluation_parts, 2u);
+  const GoodbyeMessage goodbye = RoundTrip<GoodbyeMessage>(
+      CoordinatorMessage(GoodbyeMessage{.code = StatusCode::kAborted, .reason = "done"}));
+  EXPECT_EQ(goodbye.code, StatusCode::kAborted);
+  EXPECT_EQ(goodbye.reason, "done");
+  RoundTrip<ProvideBaseMessage>(CoordinatorMessage(ProvideBaseMessage{}));
+}
+
+TEST(Convert, UploadHeaderCrossesTheWireUnchanged) {
+  for (const UploadHeader header :
+       {UploadHeader{.worker = 3,
+       .session = 9,
+       .kind = UploadKind::kDelta,
+       .round = 2,
+       .codec = Codec::kQ4,
+       .samples = 55},
+        UploadHeader{.worker = 0, .kind = UploadKind::kBase, .codec = Codec::kFp32}}) {
+    const UploadHeader back = FromProto(ToProto(header)).value();
+    EXPECT_EQ(back.worker, header.worker);
+    EXPECT_EQ(back.session, header.session);
+    EXPECT_EQ(back.kind, header.kind);
+    EXPECT_EQ(back.round, header.round);
+    EXPECT_EQ(back.codec, header.codec);
+    EXPECT_EQ(back.samples, header.samples);
+  }
+}
+
+TEST(Convert, DownloadOrderCrossesTheWireUnchanged) {
+  for (const DownloadKind kind : {DownloadKind::kSync, DownloadKind::kBase}) {
+    const DownloadOrder back =
+        FromProto(ToProto(DownloadOrder{
+                      .worker = 1, .session = 6, .kind = kind, .round = 8, .chunks = {5, 2}}))
+            .value();
+    EXPECT_EQ(back.worker, 1);
+    EXPECT_EQ(back.session, 6u);
+    EXPECT_EQ(back.kind, kind);
+    EXPECT_EQ(back.round, 8u);
+    EXPECT_EQ(back.chunks, (std::vector<uint32_t>{5, 2}));
+  }
+}
+
+TEST(Convert, EveryStatusCodeCrossesGrpcUnchanged) {
+  for (int code = 1; code <= 16; ++code) {
+    const Status status(static_cast<StatusCode>(code), "worker 3: layout differs: größer");
+    EXPECT_EQ(FromGrpc(ToGrpc(status)), status);
+  }
+  EXPECT_TRUE(FromGrpc(ToGrpc(OkStatus())).ok());
+  EXPECT_EQ(FromGrpc(grpc::Status(static_cast<grpc::StatusCode>(99), "x")), UnknownError("x"));
+}
+
+TEST(Convert, ALongStatusIsCutToWhatTrailersHold) {
+  const grpc::Status plain = ToGrpc(InternalError("{}", std::string(100'000, 'x')));
+  EXPECT_EQ(plain.error_message().size(), 4096 + std::string(" [cut]").size());
+  EXPECT_THAT(plain.error_message(), ::testing::EndsWith("x [cut]"));
+  // Each of the two bytes of a letter beyond ASCII takes three in the trailers.
+  std::string umlauts;
+  for (int i = 0; i < 10'000; ++i) umlauts += "ä";
+  const std::string cut = ToGrpc(InternalError("{}", umlauts)).error_message();
+  EXPECT_EQ(cut.size(), 2 * (4096 / 6) + std::string(" [cut]").size());
+}
+
+}  // namespace
+}  // namespace interlude
