@@ -1,0 +1,38 @@
+// Helpers of the run machine's tests: actions as text, and a machine whose merges and commits are carried out
+// at once, as the coordinator's round thread does.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "protocol/run_machine.h"
+
+namespace interlude {
+
+/// "StartRound 3 evaluate members 0,1 joining 1", "MergeChunk 3/0 from 0:10,1:11", "EndRun OK", ...
+std::string ActionText(const Action& action);
+
+/// The root that the tests commit for a round.
+Hash128 RootOf(uint32_t round);
+
+/// A machine in virtual time, one nanosecond an event.
+class CarriedMachine {
+ public:
+  explicit CarriedMachine(const RunPlan& plan) : machine_(plan) {}
+
+  RunMachine& machine() { return machine_; }
+  const RunMachine& machine() const { return machine_; }
+
+  /// The time of the next event.
+  Nanoseconds Tick() { return Nanoseconds{++now_}; }
+
+  /// Takes and carries out actions until there are none; returns their texts. `watch` sees each first.
+  std::vector<std::string> Carry(const std::function<void(const Action&)>& watch = {});
+
+ private:
+  RunMachine machine_;
+  int64_t now_ = 0;
+};
+
+}  // namespace interlude
