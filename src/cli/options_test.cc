@@ -1,0 +1,155 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/app.h"
+#include "cli/exit_codes.h"
+#include "cli/run_options.h"
+
+namespace interlude {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class OptionsTest : public testing::Test {
+ protected:
+  OptionsTest() {
+    std::string pattern = testing::TempDir() + "/options-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    CLI::App* run = app_.add_subcommand("run", "");
+    AddRunOptions(*run, run_);
+    run->callback([this] { chosen_ = [] { return 42; }; });
+    CLI::App* worker = app_.add_subcommand("worker", "");
+    AddWorkerOptions(*worker, worker_);
+    worker->callback([this] { chosen_ = [] { return 43; }; });
+    app_.require_subcommand(1);
+  }
+
+  int Run(std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "interlude");
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    const int exit_code = RunApp(app_, [this] { return chosen_(); }, static_cast<int>(arguments.size()), arguments.data());
+    testing::internal::GetCapturedStdout();
+    error_ = testing::internal::GetCapturedStderr();
+    return exit_code;
+  }
+
+  std::string WriteConfig(const std::string& text) const {
+    const std::string path = directory_ + "/run.toml";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  CLI::App app_{"", "interlude"};
+  RunOptions run_;
+  WorkerCommandOptions worker_;
+  Action chosen_;
+  std::string directory_;
+  std::string error_;
+};
+
+TEST_F(OptionsTest, ReadsWhatARunNeeds) {
+  EXPECT_EQ(Run({"run", "--workers", "3", "--config", "a.toml", "--dir", "d", "--set", "round.rounds=2",
+                 "--set", "seed=7", "train.batch=8", "--threads", "4", "--quiet", "--listen", "0.0.0.0:0"}), 42);
+  EXPECT_EQ(run_.workers, 3);
+  EXPECT_EQ(run_.config.path, "a.toml");
+  EXPECT_THAT(run_.config.settings, ElementsAre("round.rounds=2", "seed=7", "train.batch=8"));
+  EXPECT_EQ(run_.directory, "d");
+  EXPECT_EQ(run_.threads, 4);
+  EXPECT_EQ(run_.listen, "0.0.0.0:0");
+  EXPECT_TRUE(run_.quiet);
+}
+
+TEST_F(OptionsTest, AMissingOptionIsAUsageErrorThatNamesIt) {
+  EXPECT_EQ(Run({"run", "--workers", "3", "--dir", "d"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("--config is required"));
+  EXPECT_THAT(error_, HasSubstr("See interlude run --help"));
+}
+
+TEST_F(OptionsTest, AMistypedOptionGetsTheNearestOne) {
+  EXPECT_EQ(Run({"run", "--wrokers", "3", "--config", "a", "--dir", "d", "--workers", "2"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("--wrokers"));
+  EXPECT_THAT(error_, HasSubstr("Did you mean --workers?"));
+  EXPECT_EQ(Run({"rnu"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("Did you mean run?"));
+}
+
+TEST_F(OptionsTest, AValueOutOfRangeIsAUsageErrorWithTheRange) {
+  EXPECT_EQ(Run({"run", "--workers", "0", "--config", "a", "--dir", "d"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("--workers"));
+  EXPECT_THAT(error_, HasSubstr("1 to 1024"));
+  EXPECT_EQ(Run({"run", "--workers", "two", "--config", "a", "--dir", "d"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("two"));
+}
+
+TEST_F(OptionsTest, AnAddressNeedsAHostAndAPort) {
+  for (const char* wrong : {"localhost", ":50051", "localhost:", "localhost:65536", "localhost:x", "localhost:-1"}) {
+    EXPECT_EQ(Run({"worker", "--coordinator", wrong}), kExitUsage) << wrong;
+    EXPECT_THAT(error_, HasSubstr(wrong));
+  }
+  EXPECT_EQ(Run({"worker", "--coordinator", "localhost:0"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("from 1 to 65535"));
+  EXPECT_EQ(Run({"worker", "--coordinator", "[::1]:50051", "--id", "2"}), 43);
+}
+
+TEST_F(OptionsTest, AWorkersCommandGivesTheSameOptions) {
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--id", "0", "--threads", "2"}), 43);
+  EXPECT_THAT(WorkerCommand("/bin/w", worker_),
+              ElementsAre("/bin/w", "--coordinator", "h:1", "--id", "0", "--threads", "2"));
+  EXPECT_THAT(WorkerCommand("w", {.coordinator = "h:1"}), ElementsAre("w", "--coordinator", "h:1"));
+}
+
+TEST_F(OptionsTest, SettingsStandAboveTheFile) {
+  const auto config = LoadRunConfig({WriteConfig("seed = 3\n[round]\nrounds = 9\n"), {"round.rounds=2"}});
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->seed, 3u);
+  EXPECT_EQ(config->round.rounds, 2u);
+}
+
+TEST_F(OptionsTest, AMistypedKeyGetsTheNearestOneWithItsPlace) {
+  const std::string path = WriteConfig("[round]\nruonds = 9\n");
+  const auto config = LoadRunConfig({path, {}});
+  ASSERT_FALSE(config.ok());
+  EXPECT_THAT(config.status().message(), HasSubstr(path + ":2"));
+  EXPECT_THAT(config.status().message(), HasSubstr("round.rounds"));
+  EXPECT_EQ(ExitCodeFor(config.status()), kExitUsage);
+}
+
+TEST_F(OptionsTest, AConfigurationThatCannotBeReadIsNamed) {
+  const auto absent = LoadRunConfig({directory_ + "/absent.toml", {}});
+  ASSERT_FALSE(absent.ok());
+  EXPECT_THAT(absent.status().message(), HasSubstr(directory_ + "/absent.toml"));
+  EXPECT_EQ(ExitCodeFor(absent.status()), kExitUsage);
+  const auto directory = LoadRunConfig({directory_, {}});
+  ASSERT_FALSE(directory.ok());
+  EXPECT_THAT(directory.status().message(), HasSubstr("is a directory"));
+}
+
+TEST_F(OptionsTest, ADirectoryThatHoldsARunIsRefused) {
+  EXPECT_TRUE(CheckRunDirectory(directory_).ok());
+  EXPECT_TRUE(CheckRunDirectory(directory_ + "/not/there/yet").ok());
+  std::ofstream(directory_ + "/run.db") << "x";
+  const Status status = CheckRunDirectory(directory_);
+  EXPECT_EQ(status.code(), StatusCode::kAlreadyExists);
+  EXPECT_THAT(status.message(), HasSubstr("choose another --dir"));
+  EXPECT_EQ(CheckRunDirectory(directory_ + "/run.db").code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(OptionsTest, WorkersShareTheUsableCores) {
+  const CpuLimits limits = {.visible_cores = 64, .affinity_cores = 8, .quota_cores = 6.5};
+  RunConfig config;
+  EXPECT_EQ(WorkerThreads(0, config, limits, 2), 3);
+  EXPECT_EQ(WorkerThreads(0, config, limits, 9), 1);
+  config.threads = 5;
+  EXPECT_EQ(WorkerThreads(0, config, limits, 2), 5);
+  EXPECT_EQ(WorkerThreads(2, config, limits, 2), 2);
+}
+
+}  // namespace
+}  // namespace interlude

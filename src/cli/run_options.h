@@ -1,0 +1,60 @@
+// Options that several subcommands share, and the checks made before anything is started.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/cpu_quota.h"
+#include "base/status.h"
+#include "config/run_config.h"
+
+namespace interlude {
+
+/// Where a run's description comes from.
+struct ConfigOptions {
+  std::string path;
+  std::vector<std::string> settings;  // "section.key=value", applied in order
+};
+
+/// --set
+void AddSettingsOption(CLI::App& app, std::vector<std::string>& settings);
+
+/// Reads the file and applies the settings. NotFound and the like name the file; else ParseRunConfig's errors.
+StatusOr<RunConfig> LoadRunConfig(const ConfigOptions& options);
+
+/// What `run` and `coordinator` have in common.
+struct RunOptions {
+  int workers = 0;
+  ConfigOptions config;
+  std::string directory;
+  std::string listen = "127.0.0.1:0";
+  int threads = 0;  // 0: not given
+  bool quiet = false;
+};
+
+/// --workers --config --set --dir --listen --threads --quiet
+void AddRunOptions(CLI::App& app, RunOptions& options);
+
+/// AlreadyExists, with what to do, when the directory holds a run.
+Status CheckRunDirectory(const std::string& directory);
+
+/// What `interlude worker` and `interlude-worker` have in common.
+struct WorkerCommandOptions {
+  std::string coordinator;
+  std::optional<int> id;
+  int threads = 0;  // 0: not given
+};
+
+/// --coordinator --id --threads
+void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
+/// The command line of `program` that gives these options.
+std::vector<std::string> WorkerCommand(const std::string& program, const WorkerCommandOptions& options);
+
+/// A worker's threads when `workers` share this machine: `given` where not 0, else the configuration's where not 0,
+/// else an equal share of the usable cores, at least 1.
+int WorkerThreads(int given, const RunConfig& config, const CpuLimits& limits, int workers);
+
+}  // namespace interlude
