@@ -1,0 +1,120 @@
+#include "coordinator/coordinator.h"
+
+#include <fmt/chrono.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <thread>
+
+#include "base/cpu_quota.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "coordinator/ledger_book.h"
+#include "coordinator/round_thread.h"
+#include "coordinator/service.h"
+#include "coordinator/shared_state.h"
+
+namespace interlude {
+namespace {
+
+Status MakeRunDirectory(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return ErrnoError(error.value(), fmt::format("cannot make the run directory {}", directory));
+  if (std::filesystem::exists(directory + "/run.db", error)) {
+    return AlreadyExistsError("{} already holds a run: choose another --dir, or delete it", directory);
+  }
+  return OkStatus();
+}
+
+std::string MakeRunId(const Clock& clock, uint64_t seed) {
+  const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(clock.WallTime()).count();
+  return fmt::format("{:%Y%m%dT%H%M%SZ}-seed{}-{}", fmt::gmtime(seconds), seed, ::getpid());
+}
+
+class CoordinatorImpl final : public Coordinator {
+ public:
+  CoordinatorImpl(const CoordinatorOptions& options, const Clock& clock, RunObserver* observer)
+      : options_(options),
+        clock_(clock),
+        observer_(observer != nullptr ? *observer : silent_),
+        shared_(clock),
+        service_(shared_) {}
+
+  ~CoordinatorImpl() override {
+    Stop("the coordinator is going away");
+    if (thread_.joinable()) thread_.join();
+    ShutDown();
+  }
+
+  Status Begin() {
+    const CpuLimits limits = ReadCpuLimits();
+    const int threads = options_.threads > 0 ? options_.threads : limits.UsableCores();
+    const int pollers = std::max(1, limits.UsableCores() / 2);
+    LogInfo("{}; merge pool {} threads, gRPC pollers {}", limits.ToString(), threads, pollers);
+
+    INTERLUDE_RETURN_IF_ERROR(MakeRunDirectory(options_.directory));
+    INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer(options_.listen, pollers, service_));
+    INTERLUDE_ASSIGN_OR_RETURN(auto database, RunDatabase::Create(options_.directory + "/run.db"));
+    book_ = std::make_unique<LedgerBook>(std::move(database), shared_.spans, clock_);
+    const std::string run_id = MakeRunId(clock_, options_.config.seed);
+    WriteMeta(run_id);
+    round_thread_ = std::make_unique<RoundThread>(options_, threads, run_id, shared_, *book_, observer_);
+    thread_ = std::thread([this] { outcome_ = round_thread_->Run(); });
+    return OkStatus();
+  }
+
+  std::string address() const override { return server_.address; }
+
+  StatusOr<RunOutcome> Wait() override {
+    if (thread_.joinable()) thread_.join();
+    ShutDown();
+    return outcome_;
+  }
+
+  void Stop(const std::string& reason) override { shared_.events.Push(StopEvent{reason}); }
+
+ private:
+  void WriteMeta(const std::string& run_id) {
+    book_->Meta("run_id", run_id);
+    book_->Meta("software", kSoftwareVersion);
+    book_->Meta("started_wall_ns", std::to_string(clock_.WallTime().count()));
+    book_->Meta("started_ns", std::to_string(clock_.Now().count()));
+    book_->Meta("workers", std::to_string(options_.workers));
+    book_->Meta("config_toml", FormatRunConfig(options_.config));
+  }
+
+  /// Gives the workers a moment to take their goodbye and go.
+  void ShutDown() {
+    if (server_.server == nullptr) return;
+    server_.server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    server_.server->Wait();
+    server_.server.reset();
+  }
+
+  const CoordinatorOptions options_;
+  const Clock& clock_;
+  RunObserver silent_;
+  RunObserver& observer_;
+  SharedState shared_;
+  CoordinatorService service_;
+  Server server_;
+  std::unique_ptr<LedgerBook> book_;
+  std::unique_ptr<RoundThread> round_thread_;
+  std::thread thread_;
+  StatusOr<RunOutcome> outcome_ = UnknownError("the run has not ended");
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const CoordinatorOptions& options, const Clock& clock,
+                                                          RunObserver* observer) {
+  if (options.workers < 1) return InvalidArgumentError("a run needs at least one worker");
+  auto coordinator = std::make_unique<CoordinatorImpl>(options, clock, observer);
+  INTERLUDE_RETURN_IF_ERROR(coordinator->Begin());
+  return std::unique_ptr<Coordinator>(std::move(coordinator));
+}
+
+}  // namespace interlude

@@ -1,0 +1,45 @@
+#include "coordinator/evaluation_tally.h"
+
+namespace interlude {
+
+void EvaluationTally::Begin(uint32_t after_rounds, const std::vector<WorkerId>& workers) {
+  open_[after_rounds].awaited.insert(workers.begin(), workers.end());
+}
+
+Status EvaluationTally::Report(WorkerId worker, const EvaluationReportMessage& report) {
+  const auto it = open_.find(report.after_rounds);
+  if (it == open_.end() || it->second.awaited.erase(worker) == 0) {
+    return FailedPreconditionError("worker {} reports an evaluation after {} rounds that it was not asked for", worker,
+                                   report.after_rounds);
+  }
+  it->second.correct += report.correct;
+  it->second.samples += report.samples;
+  it->second.loss_sum += report.loss_sum;
+  return OkStatus();
+}
+
+void EvaluationTally::WorkerLeft(WorkerId worker) {
+  for (auto& [after_rounds, open] : open_) open.awaited.erase(worker);
+}
+
+std::optional<EvaluationRecord> EvaluationTally::TakeComplete() {
+  for (auto it = open_.begin(); it != open_.end();) {
+    if (!it->second.awaited.empty()) {
+      ++it;
+      continue;
+    }
+    const uint32_t after_rounds = it->first;
+    const Open open = std::move(it->second);
+    it = open_.erase(it);
+    if (open.samples == 0) continue;
+    EvaluationRecord record;
+    record.after_rounds = after_rounds;
+    record.samples = open.samples;
+    record.correct = open.correct;
+    record.mean_loss = open.loss_sum / static_cast<double>(open.samples);
+    return record;
+  }
+  return std::nullopt;
+}
+
+}  // namespace interlude

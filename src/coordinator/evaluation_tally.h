@@ -1,0 +1,38 @@
+// Adds up the workers' parts of an evaluation. Owned by the round thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/status.h"
+#include "ledger/run_database.h"
+#include "protocol/types.h"
+#include "wire/messages.h"
+
+namespace interlude {
+
+class EvaluationTally {
+ public:
+  /// An evaluation after `after_rounds` rounds begins; these workers each score a part.
+  void Begin(uint32_t after_rounds, const std::vector<WorkerId>& workers);
+  /// FailedPrecondition when no part of this worker is awaited.
+  Status Report(WorkerId worker, const EvaluationReportMessage& report);
+  /// Its awaited parts will not come: the evaluation is completed without them.
+  void WorkerLeft(WorkerId worker);
+  /// An evaluation whose parts are all in or given up, once each; without samples it is passed over.
+  std::optional<EvaluationRecord> TakeComplete();
+
+ private:
+  struct Open {
+    std::set<WorkerId> awaited;
+    uint64_t correct = 0;
+    uint64_t samples = 0;
+    double loss_sum = 0;
+  };
+  std::map<uint32_t, Open> open_;
+};
+
+}  // namespace interlude

@@ -1,0 +1,59 @@
+// What the gRPC handlers tell the round thread. Handlers translate and hand over; they decide nothing.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "base/hash128.h"
+#include "base/queue.h"
+#include "base/status.h"
+#include "coordinator/session.h"
+#include "wire/messages.h"
+
+namespace interlude {
+
+/// A worker's first word; the handler waits for the answer.
+struct JoinEvent {
+  std::shared_ptr<Session> session;
+  JoinMessage join;
+  std::promise<StatusOr<WelcomeMessage>> reply;
+};
+/// Any later word.
+struct WorkerSaidEvent {
+  std::shared_ptr<Session> session;
+  WorkerMessage message;
+};
+/// The session's stream has ended, whoever ended it.
+struct SessionClosedEvent {
+  std::shared_ptr<Session> session;
+  std::string reason;
+};
+/// An upload begins; the handler waits for the answer.
+struct UploadBegunEvent {
+  std::shared_ptr<Session> session;
+  UploadHeader header;
+  std::promise<Status> reply;
+};
+/// A delta chunk is whole, checked and in the journal.
+struct ChunkStoredEvent {
+  std::shared_ptr<Session> session;
+  uint32_t round = 0;
+  uint32_t chunk = 0;
+};
+/// The first base is whole.
+struct BaseStoredEvent {
+  std::shared_ptr<Session> session;
+  std::promise<Status> reply;
+};
+/// End the run.
+struct StopEvent {
+  std::string reason;
+};
+
+using Event = std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent, ChunkStoredEvent,
+                           BaseStoredEvent, StopEvent>;
+using EventQueue = Queue<Event>;
+
+}  // namespace interlude

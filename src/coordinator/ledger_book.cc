@@ -1,0 +1,148 @@
+#include "coordinator/ledger_book.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace interlude {
+namespace {
+
+RoundRecord MakeRecord(const RoundExchange& exchange, const Hash128& root) {
+  const RoundTimes& times = exchange.times();
+  RoundRecord record;
+  record.round = exchange.round();
+  record.begin_ns = times.begin.count();
+  record.end_ns = times.end.count();
+  record.committed_ns = times.committed.count();
+  record.first_delta_ns = times.first_delta.count();
+  record.last_delta_ns = times.last_delta.count();
+  record.first_sync_ns = times.first_sync.count();
+  record.root_hash = root.ToHex();
+  const std::vector<Contributor> contributors = exchange.contributors();
+  record.workers = static_cast<uint32_t>(contributors.size());
+  for (const Contributor& contributor : contributors) record.samples += contributor.samples;
+  return record;
+}
+
+double LongestSeconds(const std::vector<Span>& spans, Phase phase) {
+  int64_t longest = 0;
+  for (const Span& span : spans) {
+    if (span.phase == phase) longest = std::max(longest, span.end_ns - span.begin_ns);
+  }
+  return static_cast<double>(longest) * 1e-9;
+}
+
+}  // namespace
+
+LedgerBook::LedgerBook(std::unique_ptr<RunDatabase> database, SpanRecorder& recorder, const Clock& clock)
+    : database_(std::move(database)), recorder_(recorder), clock_(clock) {}
+
+void LedgerBook::Check(const Status& status) {
+  if (status.ok() || failed_) return;
+  failed_ = true;
+  LogError("the ledger cannot be written any more, the run goes on without it: {}", status.ToString());
+}
+
+void LedgerBook::Meta(const std::string& key, const std::string& value) { Check(database_->SetMeta(key, value)); }
+
+void LedgerBook::Joined(WorkerId worker, const JoinMessage& join) {
+  WorkerRecord record;
+  record.worker = worker;
+  record.host = join.host;
+  record.process_id = join.process_id;
+  record.visible_cores = join.visible_cores;
+  record.quota_cores = join.quota_cores;
+  record.usable_cores = join.usable_cores;
+  record.threads = join.threads;
+  record.software = join.software;
+  record.joined_ns = clock_.Now().count();
+  Check(database_->AddWorker(record));
+}
+
+void LedgerBook::Left(WorkerId worker, const std::string& reason) {
+  Check(database_->WorkerLeft(worker, clock_.Now().count(), reason));
+}
+
+void LedgerBook::Event(const std::string& kind, WorkerId worker, const std::string& text) {
+  EventRecord event;
+  event.at_ns = clock_.Now().count();
+  event.worker = worker;
+  event.kind = kind;
+  event.text = text;
+  Check(database_->AddEvent(event));
+}
+
+void LedgerBook::Sort(std::vector<Span> spans) {
+  for (Span& span : spans) {
+    if (span.round >= first_open_) {
+      open_[span.round].spans.push_back(span);
+    } else {
+      late_spans_.push_back(span);
+    }
+  }
+}
+
+void LedgerBook::WorkerSpans(WorkerId worker, std::vector<Span> spans) {
+  for (Span& span : spans) span.recorded_by = worker;
+  Sort(std::move(spans));
+}
+
+void LedgerBook::Report(WorkerId worker, const RoundReportMessage& report) {
+  OpenRound& open = open_[report.round];
+  WorkerRoundRecord record;
+  record.round = report.round;
+  record.worker = worker;
+  record.samples = report.samples;
+  record.mean_loss = report.mean_loss;
+  record.root_hash = report.root.ToHex();
+  record.repaired_chunks = report.repaired_chunks;
+  record.upload_bytes = report.upload_bytes;
+  record.download_bytes = report.download_bytes;
+  open.workers.push_back(record);
+  open.loss_sum += report.mean_loss * static_cast<double>(report.samples);
+  WorkerSpans(worker, report.spans);
+}
+
+RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const Hash128& root, uint32_t rounds) {
+  Sort(recorder_.Take());
+  OpenRound open = std::move(open_[exchange.round()]);
+  open_.erase(exchange.round());
+  first_open_ = exchange.round() + 1;
+
+  RoundRecord record = MakeRecord(exchange, root);
+  uint64_t reported_samples = 0;
+  for (const WorkerRoundRecord& worker : open.workers) reported_samples += worker.samples;
+  if (reported_samples > 0) record.mean_loss = open.loss_sum / static_cast<double>(reported_samples);
+  Span round;
+  round.phase = Phase::kRound;
+  round.round = record.round;
+  round.begin_ns = record.begin_ns;
+  round.end_ns = record.end_ns;
+  round.busy_ns = record.end_ns - record.begin_ns;
+  open.spans.push_back(round);
+  Check(database_->AddRound(record, open.workers, open.spans));
+  if (!late_spans_.empty()) Check(database_->AddSpans(std::exchange(late_spans_, {})));
+
+  RunObserver::RoundLine line;
+  line.round = record.round;
+  line.rounds = rounds;
+  line.mean_loss = record.mean_loss;
+  line.samples = record.samples;
+  line.workers = record.workers;
+  line.wall_seconds = static_cast<double>(record.end_ns - record.begin_ns) * 1e-9;
+  line.train_seconds = LongestSeconds(open.spans, Phase::kTrain);
+  line.evaluate_seconds = LongestSeconds(open.spans, Phase::kEvaluate);
+  return line;
+}
+
+void LedgerBook::Evaluation(const EvaluationRecord& evaluation) { Check(database_->AddEvaluation(evaluation)); }
+
+void LedgerBook::Close() {
+  Sort(recorder_.Take());
+  std::vector<Span> rest = std::exchange(late_spans_, {});
+  for (auto& [round, open] : open_) rest.insert(rest.end(), open.spans.begin(), open.spans.end());
+  open_.clear();
+  if (!rest.empty()) Check(database_->AddSpans(rest));
+}
+
+}  // namespace interlude

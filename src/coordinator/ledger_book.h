@@ -1,0 +1,61 @@
+// Gathers what belongs to each round (reports, spans, times) and writes it to run.db when the round has ended.
+// Owned by the round thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "coordinator/coordinator.h"
+#include "ledger/recorder.h"
+#include "ledger/run_database.h"
+#include "protocol/round_exchange.h"
+#include "wire/messages.h"
+
+namespace interlude {
+
+class LedgerBook {
+ public:
+  /// A database that fails (a full disk) is logged once and the run goes on without its ledger: the
+  /// account is worth less than the model. `failed()` says so.
+  LedgerBook(std::unique_ptr<RunDatabase> database, SpanRecorder& recorder, const Clock& clock);
+
+  void Meta(const std::string& key, const std::string& value);
+  void Joined(WorkerId worker, const JoinMessage& join);
+  void Left(WorkerId worker, const std::string& reason);
+  void Event(const std::string& kind, WorkerId worker, const std::string& text);
+
+  /// A worker's spans, as it sent them; they are the worker's whatever they claim.
+  void WorkerSpans(WorkerId worker, std::vector<Span> spans);
+  void Report(WorkerId worker, const RoundReportMessage& report);
+
+  /// Writes the round and returns its line for the observer.
+  RunObserver::RoundLine EndRound(const RoundExchange& exchange, const Hash128& root, uint32_t rounds);
+  void Evaluation(const EvaluationRecord& evaluation);
+  /// Writes what is left over.
+  void Close();
+
+  bool failed() const { return failed_; }
+
+ private:
+  struct OpenRound {
+    std::vector<WorkerRoundRecord> workers;
+    std::vector<Span> spans;
+    double loss_sum = 0;  // over samples
+  };
+  void Check(const Status& status);
+  void Sort(std::vector<Span> spans);
+
+  const std::unique_ptr<RunDatabase> database_;
+  SpanRecorder& recorder_;
+  const Clock& clock_;
+  std::map<uint32_t, OpenRound> open_;
+  uint32_t first_open_ = 0;
+  std::vector<Span> late_spans_;  // of rounds that were written already
+  bool failed_ = false;
+};
+
+}  // namespace interlude

@@ -1,0 +1,167 @@
+#include "coordinator/merger.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "optim/merge.h"
+
+namespace interlude {
+namespace {
+
+/// Bytes the kernel says can be had without swapping; the most there is when it does not say.
+uint64_t AvailableMemoryBytes() {
+  std::ifstream in("/proc/meminfo");
+  std::string key;
+  uint64_t kib = 0;
+  std::string unit;
+  while (in >> key >> kib >> unit) {
+    if (key == "MemAvailable:") return kib * 1024;
+  }
+  return UINT64_MAX;
+}
+
+/// Runs `work` inside `phase`, counting the pool's helpers' CPU time to it.
+template <typename Work>
+void InPhase(PhaseTimer& phase, const ThreadPool& pool, const Work& work) {
+  const int64_t helpers_before = pool.HelperCpuNs();
+  {
+    auto scope = phase.Enter();
+    work();
+  }
+  phase.AddCpu(pool.HelperCpuNs() - helpers_before);
+  phase.AddChunk();
+}
+
+MergeRule RuleOf(MergeRuleKind kind) {
+  return kind == MergeRuleKind::kMean ? MergeRule::kMean : MergeRule::kWeightedMean;
+}
+
+}  // namespace
+
+Codec CodecOf(const RunConfig& config) {
+  return config.round.codec == CodecKind::kFp32 ? Codec::kFp32 : Codec::kQ4;
+}
+
+OuterOptimizerOptions OuterOptimizerOf(const RunConfig& config) {
+  OuterOptimizerOptions options;
+  switch (config.outer.optimizer) {
+    case OuterOptimizerKind::kSgd: options.type = OuterOptimizerType::kSgd; break;
+    case OuterOptimizerKind::kNesterov: options.type = OuterOptimizerType::kNesterov; break;
+    case OuterOptimizerKind::kAdam: options.type = OuterOptimizerType::kAdam; break;
+  }
+  options.learning_rate = static_cast<float>(config.outer.learning_rate);
+  options.momentum = static_cast<float>(config.outer.momentum);
+  options.beta1 = static_cast<float>(config.outer.beta1);
+  options.beta2 = static_cast<float>(config.outer.beta2);
+  options.epsilon = static_cast<float>(config.outer.epsilon);
+  return options;
+}
+
+MergePhases::MergePhases(uint32_t round, const Clock& clock)
+    : aggregate(Phase::kAggregate, round, kNoWorker, clock),
+      outer_step(Phase::kOuterStep, round, kNoWorker, clock),
+      encode_sync(Phase::kEncodeSync, round, kNoWorker, clock),
+      hash(Phase::kHash, round, kNoWorker, clock) {}
+
+StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const RunConfig& config, int threads) {
+  const size_t copies = 1 + OuterStatePerParam(OuterOptimizerOf(config).type) +
+                        (CodecOf(config) == Codec::kQ4 ? 1 : 0);
+  const uint64_t wanted = uint64_t{layout.total_params()} * copies * sizeof(float) +
+                          uint64_t{layout.chunk_params()} * sizeof(float);
+  const uint64_t available = AvailableMemoryBytes();
+  if (wanted > available) {
+    return ResourceExhaustedError(
+        "a model of {} parameters needs {:.2f} GiB on the coordinator ({} fp32 copies), {:.2f} GiB are free: "
+        "use a machine with more memory",
+        layout.total_params(), static_cast<double>(wanted) / 0x1p30, copies,
+        static_cast<double>(available) / 0x1p30);
+  }
+  return std::unique_ptr<Merger>(new Merger(layout, config, threads));
+}
+
+Merger::Merger(const Layout& layout, const RunConfig& config, int threads)
+    : layout_(layout),
+      codec_(CodecOf(config)),
+      rule_(config.outer.merge),
+      optimizer_(OuterOptimizerOf(config)),
+      pool_(threads),
+      base_(Buffer::Floats("base", layout.total_params())),
+      state_(Buffer::Floats("outer state",
+                            layout.total_params() * OuterStatePerParam(OuterOptimizerOf(config).type))),
+      residual_(CodecOf(config) == Codec::kQ4 ? Buffer::Floats("residual", layout.total_params()) : Buffer()),
+      sum_(Buffer::Floats("merge work", layout.chunk_params())),
+      chunk_hashes_(layout.num_chunks()) {}
+
+std::span<std::byte> Merger::BaseChunkBytes(uint32_t chunk) {
+  const ChunkRange range = layout_.chunk(chunk);
+  return base_.bytes().subspan(range.begin * sizeof(float), range.count * sizeof(float));
+}
+
+std::span<const std::byte> Merger::BaseChunk(uint32_t chunk) const {
+  const ChunkRange range = layout_.chunk(chunk);
+  return base_.bytes().subspan(range.begin * sizeof(float), range.count * sizeof(float));
+}
+
+Status Merger::HashBase() {
+  const std::span<const float> base = base_.floats();
+  for (uint32_t c = 0; c < layout_.num_chunks(); ++c) {
+    const ChunkRange range = layout_.chunk(c);
+    const std::span<const float> values = base.subspan(range.begin, range.count);
+    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    if (bad != values.end()) {
+      const size_t position = range.begin + static_cast<size_t>(bad - values.begin());
+      return DataLossError("the first base holds {} in {}: start from finite parameters", *bad,
+                           layout_.DescribePosition(position));
+    }
+    chunk_hashes_[c] = HashFloats(values);
+  }
+  return OkStatus();
+}
+
+void Merger::Aggregate(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
+                       std::span<float> sum) {
+  std::vector<uint64_t> samples;
+  for (const Contributor& contributor : order.contributors) samples.push_back(contributor.samples);
+  const std::vector<float> weights = MergeWeights(RuleOf(rule_), samples);
+  std::fill(sum.begin(), sum.end(), 0.0f);
+  for (size_t k = 0; k < payloads.size(); ++k) {
+    DecodeAccumulate(codec_, payloads[k], weights[k], sum, pool_);
+  }
+}
+
+void Merger::StepChunk(const ChunkRange& range, uint64_t step, std::span<float> sum) {
+  const size_t per_param = OuterStatePerParam(optimizer_.type);
+  const std::span<float> state = state_.floats().subspan(range.begin * per_param, range.count * per_param);
+  OuterStep(optimizer_, step, sum, state, sum);
+}
+
+Status Merger::MergeChunk(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
+                          uint64_t step, std::span<std::byte> sync, MergePhases& phases) {
+  const ChunkRange range = layout_.chunk(order.chunk);
+  const std::span<float> sum = sum_.floats().first(range.count);
+  const std::span<float> base = base_.floats().subspan(range.begin, range.count);
+  const std::span<float> residual =
+      codec_ == Codec::kQ4 ? residual_.floats().subspan(range.begin, range.count) : std::span<float>();
+
+  InPhase(phases.aggregate, pool_, [&] { Aggregate(order, payloads, sum); });
+  for (const auto& payload : payloads) phases.aggregate.AddBytes(payload.size());
+  InPhase(phases.outer_step, pool_, [&] { StepChunk(range, step, sum); });
+  phases.outer_step.AddBytes(range.count * sizeof(float));
+
+  EncodeOutcome outcome;
+  InPhase(phases.encode_sync, pool_, [&] { outcome = EncodeUpdate(codec_, sum, residual, base, sync, pool_); });
+  phases.encode_sync.AddBytes(sync.size());
+  if (outcome.first_nonfinite) {
+    return DataLossError(
+        "round {}: the merged update of {} is not finite: lower outer.learning_rate or train.learning_rate",
+        order.round, layout_.DescribePosition(range.begin + *outcome.first_nonfinite));
+  }
+  InPhase(phases.hash, pool_, [&] { chunk_hashes_[order.chunk] = HashFloats(base); });
+  phases.hash.AddBytes(range.count * sizeof(float));
+  return OkStatus();
+}
+
+}  // namespace interlude

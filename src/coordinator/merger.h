@@ -1,0 +1,80 @@
+// The coordinator's arithmetic: base, outer state and residual, and what happens to one chunk: decode and
+// average, outer step, encode the sync delta, hash the new base. Working memory is two chunks.
+// Owned by the round thread; others may read base chunks that no merge is changing (see RunMachine).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/hash128.h"
+#include "base/memory_account.h"
+#include "base/status.h"
+#include "base/thread_pool.h"
+#include "codec/chunk_codec.h"
+#include "config/run_config.h"
+#include "layout/layout.h"
+#include "ledger/recorder.h"
+#include "optim/outer_optimizer.h"
+#include "protocol/types.h"
+
+namespace interlude {
+
+/// The coordinator's phases of one round, filled chunk by chunk.
+struct MergePhases {
+  MergePhases(uint32_t round, const Clock& clock);
+
+  PhaseTimer aggregate;
+  PhaseTimer outer_step;
+  PhaseTimer encode_sync;
+  PhaseTimer hash;
+};
+
+class Merger {
+ public:
+  /// Takes memory for base, outer state and (with q4) residual: ResourceExhausted when the machine has not
+  /// that much free, with both figures.
+  static StatusOr<std::unique_ptr<Merger>> Create(const Layout& layout, const RunConfig& config, int threads);
+
+  /// The first base arrives here; then hash it with HashBase.
+  std::span<std::byte> BaseChunkBytes(uint32_t chunk);
+  /// Hashes all chunks of the base. DataLoss naming the parameter when a value is NaN or Inf.
+  Status HashBase();
+
+  /// Merges one chunk: `payloads[k]` is the k-th contributor's. Writes the sync payload to `sync`
+  /// (EncodedBytes of the chunk) and updates base, outer state, residual and the chunk's hash.
+  /// `step` counts rounds from 1. DataLoss when the update is not finite; then nothing was changed but the outer state.
+  Status MergeChunk(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads, uint64_t step,
+                    std::span<std::byte> sync, MergePhases& phases);
+
+  std::span<const float> base() const { return base_.floats(); }
+  std::span<const std::byte> BaseChunk(uint32_t chunk) const;
+  const Layout& layout() const { return layout_; }
+  Codec codec() const { return codec_; }
+  const std::vector<Hash128>& chunk_hashes() const { return chunk_hashes_; }
+  Hash128 Root() const { return RootHash(chunk_hashes_); }
+
+ private:
+  Merger(const Layout& layout, const RunConfig& config, int threads);
+
+  void Aggregate(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
+                 std::span<float> sum);
+  void StepChunk(const ChunkRange& range, uint64_t step, std::span<float> sum);
+
+  const Layout layout_;
+  const Codec codec_;
+  const MergeRuleKind rule_;
+  const OuterOptimizerOptions optimizer_;
+  ThreadPool pool_;
+  Buffer base_;
+  Buffer state_;     // chunk after chunk, each chunk's moments one after the other
+  Buffer residual_;  // what encoding the sync delta lost; empty with fp32
+  Buffer sum_;       // one chunk
+  std::vector<Hash128> chunk_hashes_;
+};
+
+/// The codec and optimizer that a configuration names.
+Codec CodecOf(const RunConfig& config);
+OuterOptimizerOptions OuterOptimizerOf(const RunConfig& config);
+
+}  // namespace interlude

@@ -1,0 +1,167 @@
+// Actions: what the machine decides is carried out here.
+#include <algorithm>
+
+#include "base/log.h"
+#include "coordinator/round_thread.h"
+#include "store/safetensors.h"
+
+namespace interlude {
+
+void RoundThread::CarryOutActions() {
+  for (;;) {
+    const std::vector<Action> actions = machine_.TakeActions();
+    if (actions.empty()) return;
+    for (const Action& action : actions) {
+      std::visit([this](const auto& specific) { Do(specific); }, action);
+    }
+  }
+}
+
+void RoundThread::Do(const AskForBase& action) {
+  base_from_ = action.worker;
+  members_.at(action.worker).session->outgoing.Push(ProvideBaseMessage{});
+}
+
+void RoundThread::Do(const StartRound& action) {
+  const uint32_t round = action.round;
+  const uint32_t num_chunks = exchange_->merger->layout().num_chunks();
+  const Status status = exchange_->deltas->BeginRound(round);
+  if (!status.ok()) {
+    machine_.Stop(status.WithContext("the journal cannot be written"), shared_.clock.Now());
+    return;
+  }
+  shared_.board.BeginRound(round, num_chunks);
+  phases_.try_emplace(round, round, shared_.clock);
+  chunks_merged_ = 0;
+  if (action.evaluate) evaluations_.Begin(round, action.members);
+
+  StartRoundMessage message;
+  message.round = round;
+  message.evaluate = action.evaluate;
+  message.evaluation_parts = static_cast<uint32_t>(action.members.size());
+  message.base_root = exchange_->merger->Root();
+  for (const WorkerId worker : action.members) {
+    Member& member = members_.at(worker);
+    member.steps_done = 0;
+    member.session->member = true;
+    message.repair_chunks.clear();
+    if (std::find(action.joining.begin(), action.joining.end(), worker) != action.joining.end()) {
+      for (uint32_t c = 0; c < num_chunks; ++c) {
+        if (member.offered_hashes[c] != exchange_->merger->chunk_hashes()[c]) message.repair_chunks.push_back(c);
+      }
+      member.offered_hashes = {};
+    }
+    member.session->outgoing.Push(message);
+    ++message.evaluation_part;
+  }
+}
+
+void RoundThread::Do(const MergeChunk& action) {
+  const MergeOrder& order = action.order;
+  std::vector<std::span<const std::byte>> payloads;
+  for (const Contributor& contributor : order.contributors) {
+    payloads.push_back(exchange_->deltas->Delta(order.round, contributor.worker, order.chunk));
+  }
+  const std::span<std::byte> sync = exchange_->deltas->MutableSync(order.round, order.chunk);
+  const Status status = exchange_->merger->MergeChunk(order, payloads, uint64_t{order.round} + 1, sync,
+                                                      phases_.at(order.round));
+  if (!status.ok()) {
+    machine_.Stop(status, shared_.clock.Now());
+    return;
+  }
+  ++chunks_merged_;
+  ++uncommitted_chunks_;
+  machine_.ChunkMerged(order.round, order.chunk, shared_.clock.Now());
+  ReportProgress();
+}
+
+void RoundThread::Do(const SendSyncChunk& action) {
+  if (options_.config.round.exchange == ExchangeMode::kBarrier) SaveEveryRound(action.round);
+  const Hash128 payload_hash = HashBytes(exchange_->deltas->Sync(action.round, action.chunk));
+  const Status status = exchange_->deltas->SealSync(action.round, action.chunk, payload_hash);
+  if (!status.ok()) {
+    machine_.Stop(status.WithContext("the journal cannot be written"), shared_.clock.Now());
+    return;
+  }
+  shared_.board.Post(action.round, action.chunk,
+                     ChunkHashes{payload_hash, exchange_->merger->chunk_hashes()[action.chunk]});
+}
+
+void RoundThread::Do(const CommitRound& action) {
+  SaveEveryRound(action.round);
+  const MergePhases& phases = phases_.at(action.round);
+  for (const PhaseTimer* timer : {&phases.aggregate, &phases.outer_step, &phases.encode_sync, &phases.hash}) {
+    shared_.spans.Record(timer->Finish());
+  }
+  phases_.erase(action.round);
+  uncommitted_chunks_ = 0;
+  const Hash128 root = exchange_->merger->Root();
+  roots_[action.round] = root;
+  machine_.RoundCommitted(action.round, root, shared_.clock.Now());
+}
+
+void RoundThread::Do(const EndRound& action) {
+  const RoundExchange* exchange = machine_.open_round(action.round);
+  INTERLUDE_CHECK(exchange != nullptr, "round {} ended and is not there", action.round);
+  observer_.RoundEnded(book_.EndRound(*exchange, roots_.at(action.round), options_.config.round.rounds));
+  roots_.erase(action.round);
+}
+
+void RoundThread::Do(const Finish& action) {
+  FinishMessage message;
+  message.after_rounds = machine_.committed_rounds();
+  message.evaluation_parts = static_cast<uint32_t>(action.members.size());
+  evaluations_.Begin(message.after_rounds, action.members);
+  for (const WorkerId worker : action.members) {
+    members_.at(worker).session->outgoing.Push(message);
+    ++message.evaluation_part;
+  }
+}
+
+void RoundThread::Do(const DropWorker& action) { Remove(action.worker, action.reason); }
+
+void RoundThread::Do(const EndRun& action) {
+  ended_ = true;
+  end_status_ = action.status;
+  if (exchange_ == nullptr || machine_.committed_rounds() == 0) return;
+  if (uncommitted_chunks_ != 0) {
+    LogWarning("the run ended within a merge; no model is written, the base is between two rounds");
+    return;
+  }
+  const std::string path = options_.directory + "/model.safetensors";
+  const Status saved = SaveModel(path, machine_.committed_rounds());
+  if (saved.ok()) {
+    outcome_.model_path = path;
+  } else if (end_status_.ok()) {
+    end_status_ = saved.WithContext("the final model cannot be written");
+  } else {
+    LogError("the model cannot be written: {}", saved.ToString());
+  }
+}
+
+Status RoundThread::SaveModel(const std::string& path, uint32_t rounds) const {
+  return WriteSafetensors(path, exchange_->merger->layout(), exchange_->merger->base(),
+                          {{"interlude.run_id", run_id_},
+                           {"interlude.rounds", std::to_string(rounds)},
+                           {"interlude.root_hash", exchange_->merger->Root().ToHex()},
+                           {"interlude.config", FormatRunConfig(options_.config)}});
+}
+
+void RoundThread::SaveEveryRound(uint32_t round) {
+  if (options_.config.round.persistence != PersistenceMode::kEveryRound || saved_rounds_ > round) return;
+  saved_rounds_ = round + 1;
+  PhaseTimer save(Phase::kSave, round, kNoWorker, shared_.clock);
+  Status status;
+  {
+    auto scope = save.Enter();
+    status = SaveModel(options_.directory + "/full-model.safetensors", round + 1);
+  }
+  save.AddBytes(exchange_->merger->base().size_bytes());
+  if (!status.ok()) {
+    save.MarkFailed();
+    machine_.Stop(status.WithContext("the full model of the round cannot be written"), shared_.clock.Now());
+  }
+  shared_.spans.Record(save.Finish());
+}
+
+}  // namespace interlude

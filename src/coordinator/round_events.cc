@@ -1,0 +1,162 @@
+// Events: what workers and handlers tell the round thread.
+#include <algorithm>
+
+#include "base/log.h"
+#include "coordinator/round_thread.h"
+
+namespace interlude {
+
+void RoundThread::On(JoinEvent& event) {
+  const StatusOr<WorkerId> worker = machine_.Join(event.join.requested_worker, shared_.clock.Now());
+  if (!worker.ok()) {
+    LogWarning("a worker on {} was refused: {}", event.join.host, worker.status().message());
+    event.reply.set_value(worker.status());
+    return;
+  }
+  event.session->worker = *worker;
+  members_[*worker] = Member{event.session, {}, 0};
+  shared_.sessions.Add(*worker, event.session);
+  book_.Joined(*worker, event.join);
+
+  WelcomeMessage welcome;
+  welcome.worker = *worker;
+  welcome.workers = options_.workers;
+  welcome.session = event.session->token;
+  welcome.run_id = run_id_;
+  welcome.config_toml = FormatRunConfig(options_.config);
+  event.reply.set_value(welcome);
+  observer_.WorkerJoined(*worker, event.join.host, machine_.membership().present(), options_.workers);
+}
+
+void RoundThread::On(WorkerSaidEvent& event) {
+  if (!IsCurrent(*event.session)) return;
+  const WorkerId worker = event.session->worker;
+  const Status status =
+      std::visit([&](auto& message) { return Said(worker, message); }, event.message);
+  if (!status.ok()) Remove(worker, status);
+}
+
+void RoundThread::On(SessionClosedEvent& event) {
+  if (!IsCurrent(*event.session)) return;
+  Remove(event.session->worker, UnavailableError("{}", event.reason));
+}
+
+void RoundThread::On(UploadBegunEvent& event) {
+  Status status = OkStatus();
+  if (!IsCurrent(*event.session)) {
+    status = PermissionDeniedError("worker {} no longer takes part", event.header.worker);
+  } else if (exchange_ == nullptr) {
+    status = FailedPreconditionError("worker {} uploads before it has told its layout", event.header.worker);
+  } else if (event.header.kind == UploadKind::kBase) {
+    if (machine_.stage() != RunMachine::Stage::kAwaitingBase || base_from_ != event.header.worker) {
+      status = FailedPreconditionError("worker {} was not asked for the first base", event.header.worker);
+    }
+  } else if (event.header.codec != exchange_->merger->codec()) {
+    status = InvalidArgumentError("worker {} sends codec {}, this run uses {}", event.header.worker,
+                                  static_cast<int>(event.header.codec),
+                                  static_cast<int>(exchange_->merger->codec()));
+  } else {
+    status = machine_.UploadBegun(event.header.worker, event.header.round, event.header.samples,
+                                  shared_.clock.Now());
+  }
+  event.reply.set_value(status);
+}
+
+void RoundThread::On(ChunkStoredEvent& event) {
+  if (!IsCurrent(*event.session)) return;
+  const WorkerId worker = event.session->worker;
+  const StatusOr<bool> news = machine_.ChunkReceived(worker, event.round, event.chunk, shared_.clock.Now());
+  if (!news.ok()) Remove(worker, news.status());
+}
+
+void RoundThread::On(BaseStoredEvent& event) {
+  Status status = PermissionDeniedError("this worker no longer takes part");
+  if (IsCurrent(*event.session)) {
+    status = exchange_->merger->HashBase();
+    if (status.ok()) status = machine_.BaseReceived(event.session->worker, shared_.clock.Now());
+  }
+  event.reply.set_value(status);
+  if (!status.ok() && IsCurrent(*event.session)) Remove(event.session->worker, status);
+}
+
+void RoundThread::On(StopEvent& event) {
+  machine_.Stop(CancelledError("{}", event.reason), shared_.clock.Now());
+}
+
+Status RoundThread::Said(WorkerId worker, JoinMessage& /*message*/) {
+  return FailedPreconditionError("worker {} joined already", worker);
+}
+
+Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
+  INTERLUDE_RETURN_IF_ERROR(AcceptLayout(worker, message.layout));
+  const uint32_t num_chunks = message.layout.num_chunks();
+  if (message.chunk_hashes.size() != num_chunks) {
+    return InvalidArgumentError("worker {} offers {} chunk hashes for a layout with {} chunks", worker,
+                                message.chunk_hashes.size(), num_chunks);
+  }
+  members_[worker].offered_hashes = std::move(message.chunk_hashes);
+  book_.WorkerSpans(worker, std::move(message.spans));
+  return machine_.WorkerReady(worker, num_chunks, shared_.clock.Now());
+}
+
+Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
+  if (exchange_ != nullptr) {
+    const Layout& ours = exchange_->merger->layout();
+    if (layout.signature() == ours.signature()) return OkStatus();
+    return FailedPreconditionError(
+        "worker {} has another layout than the run: {}; this worker builds another model: check its version of "
+        "interlude and its model files",
+        worker, layout.DescribeDifference(ours));
+  }
+  if (layout.chunk_params() != options_.config.round.chunk_params) {
+    return FailedPreconditionError("worker {} cuts chunks of {} parameters, the run's configuration says {}", worker,
+                                   layout.chunk_params(), options_.config.round.chunk_params);
+  }
+  auto exchange = std::make_shared<Exchange>();
+  INTERLUDE_ASSIGN_OR_RETURN(exchange->merger, Merger::Create(layout, options_.config, threads_));
+  INTERLUDE_ASSIGN_OR_RETURN(exchange->deltas,
+                             DeltaStore::Create(options_.directory, layout, CodecOf(options_.config), options_.workers));
+  exchange->base_chunk_bytes = ChunkPayloadBytes(layout, Codec::kFp32);
+  exchange_ = exchange;
+  shared_.SetExchange(exchange);
+  book_.Meta("total_params", std::to_string(layout.total_params()));
+  book_.Meta("num_chunks", std::to_string(layout.num_chunks()));
+  book_.Meta("layout_signature", layout.signature().ToHex());
+  observer_.RunStarted(layout.total_params(), layout.num_chunks());
+  return OkStatus();
+}
+
+Status RoundThread::Said(WorkerId worker, ProgressMessage& message) {
+  const RoundExchange* newest = NewestRound();
+  if (newest == nullptr || newest->round() != message.round) return OkStatus();
+  members_[worker].steps_done = message.steps_done;
+  ReportProgress();
+  return OkStatus();
+}
+
+Status RoundThread::Said(WorkerId worker, RoundReportMessage& message) {
+  INTERLUDE_RETURN_IF_ERROR(
+      machine_.RoundReported(worker, message.round, message.root, shared_.clock.Now()));
+  if (message.repaired_chunks > 0) {
+    book_.Event("repair", worker,
+                fmt::format("round {}: {} chunks of the base differed and were fetched again", message.round,
+                            message.repaired_chunks));
+    LogWarning("worker {} repaired {} chunks in round {}", worker, message.repaired_chunks, message.round);
+  }
+  book_.Report(worker, message);
+  return OkStatus();
+}
+
+Status RoundThread::Said(WorkerId worker, EvaluationReportMessage& message) {
+  INTERLUDE_RETURN_IF_ERROR(evaluations_.Report(worker, message));
+  book_.WorkerSpans(worker, std::move(message.spans));
+  CompleteEvaluations();
+  return machine_.EvaluationReported(worker, message.after_rounds, shared_.clock.Now());
+}
+
+Status RoundThread::Said(WorkerId worker, LeaveMessage& message) {
+  if (message.failed) return AbortedError("worker {} failed: {}", worker, message.reason);
+  return UnavailableError("worker {} left: {}", worker, message.reason);
+}
+
+}  // namespace interlude

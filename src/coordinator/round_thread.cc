@@ -1,0 +1,129 @@
+#include "coordinator/round_thread.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace interlude {
+namespace {
+
+RunPlan PlanOf(const CoordinatorOptions& options) {
+  RunPlan plan;
+  plan.workers = options.workers;
+  plan.rounds = options.config.round.rounds;
+  plan.evaluate_every = options.config.round.evaluate_every;
+  plan.barrier = options.config.round.exchange == ExchangeMode::kBarrier;
+  return plan;
+}
+
+/// Answers handlers that wait for an event nobody will handle any more.
+struct Refuse {
+  Status reason;
+  void operator()(JoinEvent& event) const { event.reply.set_value(reason); }
+  void operator()(UploadBegunEvent& event) const { event.reply.set_value(reason); }
+  void operator()(BaseStoredEvent& event) const { event.reply.set_value(reason); }
+  void operator()(WorkerSaidEvent&) const {}
+  void operator()(SessionClosedEvent&) const {}
+  void operator()(ChunkStoredEvent&) const {}
+  void operator()(StopEvent&) const {}
+};
+
+}  // namespace
+
+RoundThread::RoundThread(const CoordinatorOptions& options, int threads, std::string run_id, SharedState& shared,
+                         LedgerBook& book, RunObserver& observer)
+    : options_(options),
+      threads_(threads),
+      run_id_(std::move(run_id)),
+      shared_(shared),
+      book_(book),
+      observer_(observer),
+      machine_(PlanOf(options)) {}
+
+StatusOr<RunOutcome> RoundThread::Run() {
+  while (!ended_) {
+    std::optional<Event> event = shared_.events.Pop();
+    if (!event) break;
+    Handle(*event);
+    CarryOutActions();
+  }
+  shared_.events.Close();
+  while (auto event = shared_.events.Pop()) std::visit(Refuse{UnavailableError("the run has ended")}, *event);
+  shared_.board.Close();
+  for (const auto& session : shared_.sessions.All()) {
+    session->outgoing.Push(GoodbyeMessage{end_status_.code(), end_status_.message()});
+    session->outgoing.Close();
+  }
+  FinishOutcome(end_status_);
+  if (!end_status_.ok()) return end_status_;
+  return outcome_;
+}
+
+void RoundThread::Handle(Event& event) {
+  std::visit([this](auto& specific) { On(specific); }, event);
+}
+
+bool RoundThread::IsCurrent(const Session& session) const {
+  const auto it = members_.find(session.worker);
+  return it != members_.end() && it->second.session.get() == &session;
+}
+
+void RoundThread::Remove(WorkerId worker, const Status& reason) {
+  const auto it = members_.find(worker);
+  if (it == members_.end()) return;
+  const std::shared_ptr<Session> session = it->second.session;
+  members_.erase(it);
+  session->dropped = true;
+  session->outgoing.Push(GoodbyeMessage{reason.code(), reason.message()});
+  session->outgoing.Close();
+  shared_.sessions.Remove(worker, session.get());
+  const bool finished = machine_.stage() == RunMachine::Stage::kFinishing && reason.ok();
+  if (!finished) {
+    ++outcome_.workers_lost;
+    LogWarning("worker {} left: {}", worker, reason.message());
+    observer_.WorkerLeft(worker, reason.message());
+  }
+  book_.Left(worker, reason.message());
+  evaluations_.WorkerLeft(worker);
+  CompleteEvaluations();
+  machine_.WorkerLeft(worker, shared_.clock.Now());
+}
+
+void RoundThread::CompleteEvaluations() {
+  while (const auto evaluation = evaluations_.TakeComplete()) {
+    book_.Evaluation(*evaluation);
+    const double accuracy = static_cast<double>(evaluation->correct) / static_cast<double>(evaluation->samples);
+    outcome_.accuracy = accuracy;
+    outcome_.test_samples = evaluation->samples;
+    observer_.Evaluated(evaluation->after_rounds, accuracy, evaluation->samples);
+  }
+}
+
+void RoundThread::ReportProgress() {
+  const RoundExchange* exchange = NewestRound();
+  if (exchange == nullptr) return;
+  RunObserver::Progress progress;
+  progress.round = exchange->round();
+  progress.rounds = options_.config.round.rounds;
+  progress.steps = options_.config.round.local_steps;
+  progress.steps_done = progress.steps;
+  for (const WorkerId worker : exchange->present()) {
+    const auto it = members_.find(worker);
+    if (it != members_.end()) progress.steps_done = std::min(progress.steps_done, it->second.steps_done);
+  }
+  progress.chunks_merged = chunks_merged_;
+  progress.chunks = exchange_->merger->layout().num_chunks();
+  observer_.RoundProgressed(progress);
+}
+
+void RoundThread::FinishOutcome(const Status& status) {
+  outcome_.rounds = machine_.committed_rounds();
+  outcome_.workers_at_end = static_cast<uint32_t>(members_.size());
+  if (exchange_ != nullptr && uncommitted_chunks_ == 0) outcome_.root_hash = exchange_->merger->Root().ToHex();
+  book_.Meta("ended_wall_ns", std::to_string(shared_.clock.WallTime().count()));
+  book_.Meta("outcome", status.ToString());
+  book_.Meta("final_root", outcome_.root_hash);
+  book_.Close();
+}
+
+}  // namespace interlude

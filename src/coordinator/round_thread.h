@@ -1,0 +1,97 @@
+// The one thread that owns the run's state: takes events, asks the machine, carries out its actions.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/coordinator.h"
+#include "coordinator/evaluation_tally.h"
+#include "coordinator/ledger_book.h"
+#include "coordinator/shared_state.h"
+#include "protocol/run_machine.h"
+
+namespace interlude {
+
+class RoundThread {
+ public:
+  /// `observer` may not be null. `threads` is the size of the merge pool.
+  RoundThread(const CoordinatorOptions& options, int threads, std::string run_id, SharedState& shared,
+              LedgerBook& book, RunObserver& observer);
+
+  /// Until the run has ended.
+  StatusOr<RunOutcome> Run();
+
+ private:
+  /// What is known of a worker besides its stage.
+  struct Member {
+    std::shared_ptr<Session> session;
+    std::vector<Hash128> offered_hashes;  // of its parameters when it became ready
+    uint32_t steps_done = 0;
+  };
+
+  void Handle(Event& event);
+  void On(JoinEvent& event);
+  void On(WorkerSaidEvent& event);
+  void On(SessionClosedEvent& event);
+  void On(UploadBegunEvent& event);
+  void On(ChunkStoredEvent& event);
+  void On(BaseStoredEvent& event);
+  void On(StopEvent& event);
+
+  Status Said(WorkerId worker, JoinMessage& message);
+  Status Said(WorkerId worker, BaseOfferMessage& message);
+  Status Said(WorkerId worker, ProgressMessage& message);
+  Status Said(WorkerId worker, RoundReportMessage& message);
+  Status Said(WorkerId worker, EvaluationReportMessage& message);
+  Status Said(WorkerId worker, LeaveMessage& message);
+  /// The layout is the run's: made from the first offer, compared with every later one.
+  Status AcceptLayout(WorkerId worker, const Layout& layout);
+
+  void CarryOutActions();
+  void Do(const AskForBase& action);
+  void Do(const StartRound& action);
+  void Do(const MergeChunk& action);
+  void Do(const SendSyncChunk& action);
+  void Do(const CommitRound& action);
+  void Do(const EndRound& action);
+  void Do(const Finish& action);
+  void Do(const DropWorker& action);
+  void Do(const EndRun& action);
+
+  /// The worker no longer counts. `reason` goes to it, to the log and to the ledger.
+  void Remove(WorkerId worker, const Status& reason);
+  void CompleteEvaluations();
+  /// The round that is trained or merged now; null between rounds.
+  const RoundExchange* NewestRound() const { return machine_.open_round(machine_.committed_rounds()); }
+  void ReportProgress();
+  Status SaveModel(const std::string& path, uint32_t rounds) const;
+  /// With persistence = every_round: the whole model to disk, on the round's path, once a round.
+  void SaveEveryRound(uint32_t round);
+  bool IsCurrent(const Session& session) const;
+  void FinishOutcome(const Status& status);
+
+  const CoordinatorOptions& options_;
+  const int threads_;
+  const std::string run_id_;
+  SharedState& shared_;
+  LedgerBook& book_;
+  RunObserver& observer_;
+  RunMachine machine_;
+  std::map<WorkerId, Member> members_;
+  std::shared_ptr<Exchange> exchange_;
+  std::map<uint32_t, MergePhases> phases_;
+  std::map<uint32_t, Hash128> roots_;  // of committed rounds that have not ended
+  EvaluationTally evaluations_;
+  uint32_t saved_rounds_ = 0;  // rounds whose model SaveEveryRound wrote
+  uint32_t chunks_merged_ = 0;      // of the newest round
+  uint32_t uncommitted_chunks_ = 0; // merged into the base since the last commit
+  std::optional<WorkerId> base_from_;  // who was asked for the first base
+  bool ended_ = false;
+  Status end_status_;
+  RunOutcome outcome_;
+};
+
+}  // namespace interlude

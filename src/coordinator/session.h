@@ -1,0 +1,55 @@
+// The workers' sessions as the gRPC handlers and the round thread share them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/queue.h"
+#include "base/status.h"
+#include "protocol/types.h"
+#include "wire/messages.h"
+
+namespace interlude {
+
+/// One worker's stay. Made by its Session handler; shared with the round thread and the bulk handlers.
+struct Session {
+  explicit Session(uint64_t session_token) : token(session_token) {}
+
+  const uint64_t token;
+  std::atomic<WorkerId> worker{-1};
+  /// To the worker, in order. Closed when the stay is over. A worker that reads nothing gets no further
+  /// rounds, so the bound is never met.
+  Queue<CoordinatorMessage> outgoing{1024};
+  /// Set by the round thread when the worker no longer counts: its bulk streams stop.
+  std::atomic<bool> dropped{false};
+  /// Set by the round thread when the worker takes part in rounds: it may ask for chunks of the base.
+  std::atomic<bool> member{false};
+
+  /// Of several upload streams of one worker (a broken one may linger) only the newest may store; the
+  /// lock covers one piece's copy into the journal.
+  Mutex upload_mutex;
+  uint64_t upload_generation INTERLUDE_GUARDED_BY(upload_mutex) = 0;
+};
+
+/// Who is here. Any thread.
+class SessionTable {
+ public:
+  void Add(WorkerId worker, std::shared_ptr<Session> session);
+  /// Removes the worker's entry if it still is this session.
+  void Remove(WorkerId worker, const Session* session);
+  /// PermissionDenied when the worker is not here or the token is not its own.
+  StatusOr<std::shared_ptr<Session>> Find(WorkerId worker, uint64_t token) const;
+  /// Null when the worker is not here.
+  std::shared_ptr<Session> Get(WorkerId worker) const;
+  std::vector<std::shared_ptr<Session>> All() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::map<WorkerId, std::shared_ptr<Session>> sessions_ INTERLUDE_GUARDED_BY(mutex_);
+};
+
+}  // namespace interlude

@@ -1,0 +1,49 @@
+// What the gRPC handlers and the round thread share. Everything else belongs to the round thread alone.
+#pragma once
+
+#include <memory>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "coordinator/delta_store.h"
+#include "coordinator/events.h"
+#include "coordinator/merger.h"
+#include "coordinator/session.h"
+#include "coordinator/sync_board.h"
+#include "ledger/recorder.h"
+
+namespace interlude {
+
+/// The run's parameters and payloads; made when the first worker has told its layout, then fixed.
+struct Exchange {
+  std::unique_ptr<Merger> merger;
+  std::unique_ptr<DeltaStore> deltas;
+  std::vector<size_t> base_chunk_bytes;
+};
+
+class SharedState {
+ public:
+  explicit SharedState(const Clock& system_clock) : clock(system_clock) {}
+
+  const Clock& clock;
+  EventQueue events{4096};
+  SessionTable sessions;
+  SyncBoard board;
+  SpanRecorder spans;
+
+  void SetExchange(std::shared_ptr<const Exchange> exchange) {
+    MutexLock lock(mutex_);
+    exchange_ = std::move(exchange);
+  }
+  /// Null until a layout is known.
+  std::shared_ptr<const Exchange> exchange() const {
+    MutexLock lock(mutex_);
+    return exchange_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::shared_ptr<const Exchange> exchange_ INTERLUDE_GUARDED_BY(mutex_);
+};
+
+}  // namespace interlude

@@ -1,0 +1,131 @@
+// The Upload stream: pieces of a delta go to their place in the journal, pieces of the first base to the base.
+#include "coordinator/service.h"
+#include "wire/chunk_stream.h"
+#include "wire/convert.h"
+
+namespace interlude {
+namespace {
+
+using UploadReader = grpc::ServerReader<v1::UploadMessage>;
+using SessionPtr = std::shared_ptr<interlude::Session>;
+
+StatusOr<UploadHeader> ReadHeader(UploadReader& reader) {
+  v1::UploadMessage first;
+  if (!reader.Read(&first)) return CancelledError("the upload was closed before its header came");
+  if (!first.has_header()) return InvalidArgumentError("an upload begins with its header");
+  return FromProto(first.header());
+}
+
+/// Takes over from an older upload stream of the same worker that may linger.
+uint64_t NewUploadGeneration(interlude::Session& session) {
+  MutexLock lock(session.upload_mutex);
+  return ++session.upload_generation;
+}
+
+/// Runs `store` if this stream still is the worker's newest and the worker still counts.
+template <typename StoreFunction>
+Status StoreGuarded(interlude::Session& session, uint64_t generation, const StoreFunction& store) {
+  MutexLock lock(session.upload_mutex);
+  if (session.upload_generation != generation) return AbortedError("a newer upload of this worker took over");
+  if (session.dropped) return AbortedError("this worker no longer takes part");
+  return store();
+}
+
+Status AskRoundThread(SharedState& shared, const SessionPtr& session, const UploadHeader& header) {
+  UploadBegunEvent event{session, header, {}};
+  std::future<Status> reply = event.reply.get_future();
+  if (!shared.events.Push(std::move(event))) return UnavailableError("the run is ending");
+  return reply.get();
+}
+
+/// Feeds the stream's pieces to the receiver; `on_chunk` sees each whole chunk.
+Status ReceiveAll(UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& receive,
+                  const std::function<Status(const ChunkReceiver::Completed&)>& on_chunk) {
+  v1::UploadMessage message;
+  while (!receiver.complete() && reader.Read(&message)) {
+    auto scope = receive.Enter();
+    if (!message.has_piece()) return InvalidArgumentError("after the header an upload has pieces only");
+    receive.AddBytes(message.piece().payload().size());
+    INTERLUDE_ASSIGN_OR_RETURN(const auto completed, receiver.Accept(message.piece()));
+    if (!completed) continue;
+    receive.AddChunk();
+    INTERLUDE_RETURN_IF_ERROR(on_chunk(*completed));
+  }
+  if (!receiver.complete()) {
+    return DataLossError("the upload ended early: {} chunks are missing; send them again", receiver.missing());
+  }
+  return OkStatus();
+}
+
+Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr& session,
+                    const UploadHeader& header, const Exchange& exchange) {
+  const uint64_t generation = NewUploadGeneration(*session);
+  const WorkerId worker = header.worker;
+  PhaseTimer receive(Phase::kReceive, header.round, kNoWorker, shared.clock, worker);
+  PhaseTimer journal(Phase::kJournal, header.round, kNoWorker, shared.clock, worker);
+  DeltaStore& deltas = *exchange.deltas;
+  const auto store = [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
+    auto scope = journal.Enter();
+    journal.AddBytes(bytes.size());
+    return StoreGuarded(*session, generation,
+                        [&] { return deltas.Write(header.round, worker, chunk, offset, bytes); });
+  };
+  ChunkReceiver receiver(deltas.chunk_bytes(), {}, store,
+                         [&](uint32_t chunk) { return deltas.Delta(header.round, worker, chunk); });
+  const auto on_chunk = [&](const ChunkReceiver::Completed& completed) {
+    INTERLUDE_RETURN_IF_ERROR(StoreGuarded(*session, generation, [&] {
+      auto scope = journal.Enter();
+      journal.AddChunk();
+      return deltas.Seal(header.round, worker, completed.chunk, completed.hashes.payload);
+    }));
+    if (!shared.events.Push(ChunkStoredEvent{session, header.round, completed.chunk})) {
+      return UnavailableError("the run is ending");
+    }
+    return OkStatus();
+  };
+  const Status status = ReceiveAll(reader, receiver, receive, on_chunk);
+  if (!status.ok()) receive.MarkFailed();
+  shared.spans.Record(receive.Finish());
+  shared.spans.Record(journal.Finish());
+  return status.WithContext(fmt::format("delta from worker {}, round {}", worker, header.round));
+}
+
+Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& session,
+                   const UploadHeader& header, const Exchange& exchange) {
+  const uint64_t generation = NewUploadGeneration(*session);
+  PhaseTimer receive(Phase::kReceive, 0, kNoWorker, shared.clock, header.worker);
+  Merger& merger = *exchange.merger;
+  const auto store = [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
+    return StoreGuarded(*session, generation, [&] {
+      std::copy(bytes.begin(), bytes.end(), merger.BaseChunkBytes(chunk).begin() + static_cast<ptrdiff_t>(offset));
+      return OkStatus();
+    });
+  };
+  ChunkReceiver receiver(exchange.base_chunk_bytes, {}, store,
+                         [&](uint32_t chunk) { return merger.BaseChunk(chunk); });
+  INTERLUDE_RETURN_IF_ERROR(ReceiveAll(reader, receiver, receive,
+                                       [](const ChunkReceiver::Completed&) { return OkStatus(); }));
+  BaseStoredEvent event{session, {}};
+  std::future<Status> reply = event.reply.get_future();
+  if (!shared.events.Push(std::move(event))) return UnavailableError("the run is ending");
+  return reply.get();
+}
+
+Status HandleUpload(UploadReader& reader, SharedState& shared) {
+  INTERLUDE_ASSIGN_OR_RETURN(const UploadHeader header, ReadHeader(reader));
+  INTERLUDE_ASSIGN_OR_RETURN(const SessionPtr session, shared.sessions.Find(header.worker, header.session));
+  INTERLUDE_RETURN_IF_ERROR(AskRoundThread(shared, session, header));
+  const std::shared_ptr<const Exchange> exchange = shared.exchange();
+  INTERLUDE_CHECK(exchange != nullptr, "the round thread accepted an upload before there was a layout");
+  return header.kind == UploadKind::kBase ? ReceiveBase(reader, shared, session, header, *exchange)
+                                          : ReceiveDelta(reader, shared, session, header, *exchange);
+}
+
+}  // namespace
+
+grpc::Status CoordinatorService::Upload(grpc::ServerContext* /*context*/, UploadReader* reader,
+                                        v1::UploadReceipt* /*receipt*/) {
+  return ToGrpc(HandleUpload(*reader, shared_));
+}
+
+}  // namespace interlude

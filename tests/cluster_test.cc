@@ -1,0 +1,251 @@
+// Whole runs over real gRPC: every copy of the model must be the same bits, and the bits that a serial
+// recomputation without any network gives.
+#include "tests/cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "ledger/run_database.h"
+#include "worker/synthetic_trainer.h"
+
+namespace interlude {
+namespace {
+
+using testing::HasSubstr;
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+Layout LayoutOf(const RunConfig& config) { return CreateSyntheticTrainer(config, 0, 1).value()->layout(); }
+
+struct Case {
+  uint32_t workers;
+  ExchangeMode exchange;
+  CodecKind codec;
+  uint64_t params;
+};
+
+std::string CaseName(const testing::TestParamInfo<Case>& info) {
+  return fmt::format("{}Workers{}{}With{}Params", info.param.workers,
+                     info.param.exchange == ExchangeMode::kBarrier ? "Barrier" : "Pipelined",
+                     info.param.codec == CodecKind::kQ4 ? "Q4" : "Fp32", info.param.params);
+}
+
+class EveryMode : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryMode, AllCopiesAreBitIdenticalToTheSerialReplay) {
+  RunConfig config = SyntheticConfig(GetParam().params, 256, 3);
+  config.round.exchange = GetParam().exchange;
+  config.round.codec = GetParam().codec;
+  ClusterOptions options;
+  options.config = config;
+  options.workers = GetParam().workers;
+  options.directory = FreshDirectory("every-mode");
+  const ClusterResult result = RunCluster(options);
+
+  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+  EXPECT_EQ(result.outcome->rounds, 3u);
+  EXPECT_EQ(result.outcome->workers_lost, 0u);
+  const std::vector<float> expected = ReplaySerially(config, options.workers, 3);
+  ASSERT_EQ(result.parameters.size(), options.workers);
+  for (const auto& [worker, values] : result.parameters) {
+    EXPECT_TRUE(SameBits(values, expected)) << "worker " << worker;
+  }
+  for (const auto& worker : result.workers) {
+    ASSERT_TRUE(worker.ok()) << worker.status().ToString();
+    EXPECT_EQ(worker->root_hash, result.outcome->root_hash);
+    EXPECT_EQ(worker->rounds, 3u);
+  }
+  const auto model = ReadModel(result.outcome->model_path, LayoutOf(config));
+  ASSERT_TRUE(model.ok()) << model.status().ToString();
+  EXPECT_TRUE(SameBits(*model, expected));
+}
+
+std::vector<Case> AllCases() {
+  std::vector<Case> cases;
+  for (const ExchangeMode exchange : {ExchangeMode::kPipelined, ExchangeMode::kBarrier}) {
+    for (const CodecKind codec : {CodecKind::kQ4, CodecKind::kFp32}) {
+      for (const uint32_t workers : {1u, 2u, 3u, 8u}) cases.push_back({workers, exchange, codec, 1000});
+      // a whole number of chunks; a last chunk of a single value; less than one block
+      for (const uint64_t params : {512u, 513u, 17u}) cases.push_back({2, exchange, codec, params});
+    }
+  }
+  return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Cluster, EveryMode, testing::ValuesIn(AllCases()), CaseName);
+
+TEST(Cluster, LeavesALedgerOfEveryPhaseOfEveryWorker) {
+  ClusterOptions options;
+  options.workers = 2;
+  options.directory = FreshDirectory("ledger");
+  const ClusterResult result = RunCluster(options);
+  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+
+  const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db");
+  ASSERT_TRUE(database.ok()) << database.status().ToString();
+  const std::vector<RoundRecord> rounds = (*database)->Rounds().value();
+  ASSERT_EQ(rounds.size(), 3u);
+  for (size_t i = 1; i < rounds.size(); ++i) EXPECT_EQ(rounds[i].begin_ns, rounds[i - 1].end_ns) << "rounds tile";
+  for (const RoundRecord& round : rounds) {
+    EXPECT_LT(round.begin_ns, round.first_delta_ns);
+    EXPECT_LE(round.first_delta_ns, round.last_delta_ns);
+    EXPECT_LE(round.last_delta_ns, round.committed_ns);
+    EXPECT_LT(round.committed_ns, round.end_ns);
+    EXPECT_EQ(round.workers, 2u);
+  }
+  const std::vector<Span> spans = (*database)->Spans().value();
+  const auto count = [&](Phase phase, uint32_t round, int32_t by) {
+    return std::count_if(spans.begin(), spans.end(), [&](const Span& span) {
+      return span.phase == phase && span.round == round && span.recorded_by == by;
+    });
+  };
+  for (uint32_t round = 0; round < 3; ++round) {
+    for (const int32_t worker : {0, 1}) {
+      for (const Phase phase : {Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait, Phase::kDownload,
+                                Phase::kApply, Phase::kVerify}) {
+        EXPECT_EQ(count(phase, round, worker), 1) << PhaseName(phase) << " of worker " << worker << " in " << round;
+      }
+    }
+    for (const Phase phase : {Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash, Phase::kRound}) {
+      EXPECT_EQ(count(phase, round, kNoWorker), 1) << PhaseName(phase) << " in " << round;
+    }
+    for (const Phase phase : {Phase::kReceive, Phase::kJournal, Phase::kSend}) {
+      EXPECT_GE(count(phase, round, kNoWorker), 2) << PhaseName(phase) << " in " << round;
+    }
+  }
+  const std::vector<WorkerRoundRecord> parts = (*database)->WorkerRounds().value();
+  ASSERT_EQ(parts.size(), 6u);
+  for (const WorkerRoundRecord& part : parts) {
+    EXPECT_EQ(part.root_hash, rounds[part.round].root_hash);
+    // 1000 params in chunks of 256: 15 whole blocks and one short, 34 bytes each
+    EXPECT_EQ(part.upload_bytes, 16u * 34u);
+    EXPECT_EQ(part.download_bytes, 16u * 34u);
+  }
+}
+
+TEST(Cluster, EvaluatesEveryKRoundsAndAtTheEnd) {
+  ClusterOptions options;
+  options.config.round.rounds = 4;
+  options.config.round.evaluate_every = 2;
+  options.workers = 3;
+  options.directory = FreshDirectory("evaluate");
+  const ClusterResult result = RunCluster(options);
+  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+  EXPECT_TRUE(result.outcome->accuracy.has_value());
+  const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db");
+  ASSERT_TRUE(database.ok());
+  std::vector<uint32_t> after;
+  for (const EvaluationRecord& evaluation : (*database)->Evaluations().value()) {
+    after.push_back(evaluation.after_rounds);
+    EXPECT_EQ(evaluation.samples, result.outcome->test_samples) << "every sample is scored by one worker";
+  }
+  EXPECT_THAT(after, testing::ElementsAre(2, 4));
+}
+
+/// Changes one starting parameter.
+std::unique_ptr<LocalTrainer> FlipOneBit(std::unique_ptr<LocalTrainer> trainer, size_t position) {
+  uint32_t bits = 0;
+  float& value = trainer->parameters()[position];
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits ^= 1;
+  std::memcpy(&value, &bits, sizeof(bits));
+  return trainer;
+}
+
+TEST(Cluster, AJoinerWithAFlippedBitIsRepairedByExactlyItsChunk) {
+  ClusterOptions options;
+  options.workers = 3;
+  options.directory = FreshDirectory("flipped");
+  options.hook = [](std::unique_ptr<LocalTrainer> trainer, WorkerId worker) {
+    return worker == 2 ? FlipOneBit(std::move(trainer), 300) : std::move(trainer);
+  };
+  const ClusterResult result = RunCluster(options);
+  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+  const std::vector<float> expected = ReplaySerially(options.config, 3, 3);
+  for (const auto& [worker, values] : result.parameters) EXPECT_TRUE(SameBits(values, expected)) << worker;
+  const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db");
+  ASSERT_TRUE(database.ok());
+  for (const WorkerRoundRecord& part : (*database)->WorkerRounds().value()) {
+    EXPECT_EQ(part.repaired_chunks, part.worker == 2 && part.round == 0 ? 1u : 0u)
+        << "worker " << part.worker << " round " << part.round;
+  }
+}
+
+/// Does something instead of training in a given round.
+class Misbehaving final : public LocalTrainer {
+ public:
+  using Misdeed = std::function<Status(LocalTrainer& inner)>;
+  Misbehaving(std::unique_ptr<LocalTrainer> inner, uint32_t round, Misdeed misdeed)
+      : inner_(std::move(inner)), round_(round), misdeed_(std::move(misdeed)) {}
+  const Layout& layout() const override { return inner_->layout(); }
+  std::span<float> parameters() override { return inner_->parameters(); }
+  StatusOr<TrainResult> TrainRound(const TrainRequest& request, const StepCallback& on_step) override {
+    auto result = inner_->TrainRound(request, on_step);
+    if (request.round == round_) INTERLUDE_RETURN_IF_ERROR(misdeed_(*inner_));
+    return result;
+  }
+  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override { return inner_->Evaluate(part, parts); }
+
+ private:
+  const std::unique_ptr<LocalTrainer> inner_;
+  const uint32_t round_;
+  const Misdeed misdeed_;
+};
+
+TEST(Cluster, ANanIsNamedAndTheOthersGoOn) {
+  ClusterOptions options;
+  options.workers = 2;
+  options.directory = FreshDirectory("nan");
+  options.hook = [](std::unique_ptr<LocalTrainer> trainer, WorkerId worker) -> std::unique_ptr<LocalTrainer> {
+    if (worker != 1) return trainer;
+    return std::make_unique<Misbehaving>(std::move(trainer), 1, [](LocalTrainer& inner) {
+      inner.parameters()[700] = std::numeric_limits<float>::quiet_NaN();
+      return OkStatus();
+    });
+  };
+  const ClusterResult result = RunCluster(options);
+  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+  EXPECT_EQ(result.outcome->rounds, 3u);
+  EXPECT_EQ(result.outcome->workers_lost, 1u);
+  EXPECT_TRUE(result.workers[0].ok());
+  ASSERT_FALSE(result.workers[1].ok());
+  EXPECT_THAT(result.workers[1].status().message(), HasSubstr(LayoutOf(options.config).DescribePosition(700)));
+  EXPECT_THAT(result.workers[1].status().message(), HasSubstr("round 1"));
+}
+
+TEST(Cluster, WhenTheOnlyWorkerFailsTheRunEndsWithItsReason) {
+  ClusterOptions options;
+  options.workers = 1;
+  options.directory = FreshDirectory("only-worker");
+  options.hook = [](std::unique_ptr<LocalTrainer> trainer, WorkerId) -> std::unique_ptr<LocalTrainer> {
+    return std::make_unique<Misbehaving>(std::move(trainer), 1,
+                                         [](LocalTrainer&) { return ResourceExhaustedError("the GPU melted"); });
+  };
+  const ClusterResult result = RunCluster(options);
+  EXPECT_FALSE(result.outcome.ok());
+  ASSERT_FALSE(result.workers[0].ok());
+  EXPECT_THAT(result.workers[0].status().message(), HasSubstr("the GPU melted"));
+  const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db");
+  ASSERT_TRUE(database.ok());
+  const std::vector<WorkerRecord> workers = (*database)->Workers().value();
+  ASSERT_EQ(workers.size(), 1u);
+  EXPECT_THAT(workers[0].left_reason, HasSubstr("the GPU melted"));
+}
+
+TEST(Cluster, ADirectoryThatHoldsARunIsRefused) {
+  ClusterOptions options;
+  options.workers = 1;
+  options.config.round.rounds = 1;
+  options.directory = FreshDirectory("twice");
+  ASSERT_TRUE(RunCluster(options).outcome.ok());
+  const ClusterResult second = RunCluster(options);
+  ASSERT_EQ(second.outcome.status().code(), StatusCode::kAlreadyExists);
+  EXPECT_THAT(second.outcome.status().message(), HasSubstr("already holds a run"));
+}
+
+}  // namespace
+}  // namespace interlude
