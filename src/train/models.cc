@@ -1,0 +1,20 @@
+#include "train/models.h"
+
+#include "base/check.h"
+
+namespace interlude {
+
+std::unique_ptr<Model> CreateModel(const ModelConfig& config, const ModelOptions& options,
+                                   FlatParameters& parameters) {
+  switch (config.kind) {
+    case ModelKind::kVit:
+      return CreateVit(config, options, parameters);
+    case ModelKind::kConvNet:
+      return CreateConvNet(parameters);
+    case ModelKind::kSynthetic:
+      break;
+  }
+  INTERLUDE_CHECK(false, "a synthetic model computes nothing");
+}
+
+}  // namespace interlude

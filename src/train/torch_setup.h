@@ -1,0 +1,10 @@
+// Process-wide settings of LibTorch: threads and determinism.
+#pragma once
+
+namespace interlude {
+
+/// Lets LibTorch and OpenBLAS compute with `threads` threads (at least 1) and chooses deterministic
+/// algorithms. For the whole process; call before computing and from one thread.
+void SetUpTorch(int threads);
+
+}  // namespace interlude

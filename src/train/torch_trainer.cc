@@ -1,0 +1,196 @@
+#include <ATen/ATen.h>
+#include <c10/util/Exception.h>
+
+#include <cmath>
+#include <exception>
+
+#include "train/image_data.h"
+#include "train/local_optimizer.h"
+#include "train/model_parameters.h"
+#include "train/models.h"
+#include "train/non_finite.h"
+#include "train/schedule.h"
+#include "train/shard.h"
+#include "train/torch_setup.h"
+#include "train/trainer_factory.h"
+
+namespace interlude {
+
+namespace {
+
+constexpr uint64_t kEvaluationBatch = 250;
+
+struct Batch {
+  at::Tensor images;
+  at::Tensor labels;
+};
+
+// Where LibTorch's exceptions end: whatever `body` throws becomes a Status.
+template <typename Body>
+auto WithoutExceptions(Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const c10::Error& error) {
+    return InternalError("LibTorch: {}", error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return InternalError("LibTorch: {}", error.what());
+  }
+}
+
+Status CheckFit(const ModelConfig& model, const ImageData& data) {
+  if (model.image_size != data.train.height || model.image_size != data.train.width) {
+    return InvalidArgumentError("model.image_size = {}, but the images are {} x {}", model.image_size,
+                                data.train.height, data.train.width);
+  }
+  if (model.channels != data.train.channels) {
+    return InvalidArgumentError("model.channels = {}, but the images have {}", model.channels,
+                                data.train.channels);
+  }
+  if (model.classes != data.classes) {
+    return InvalidArgumentError("model.classes = {}, but the data set has {}", model.classes, data.classes);
+  }
+  return OkStatus();
+}
+
+class TorchTrainer final : public LocalTrainer {
+ public:
+  TorchTrainer(const RunConfig& config, Layout layout, const std::vector<ModelParameter>& tensors,
+               ImageData data, ShardedOrder order)
+      : config_(config),
+        data_(std::move(data)),
+        order_(std::move(order)),
+        parameters_(std::move(layout)),
+        model_(CreateModel(config.model, ModelOptions(), parameters_)),
+        optimizer_(CreateLocalOptimizer(config.train, tensors, parameters_)) {
+    InitializeParameters(tensors, parameters_.layout(), config.seed, parameters_.span());
+  }
+
+  const Layout& layout() const override { return parameters_.layout(); }
+  std::span<float> parameters() override { return parameters_.span(); }
+
+  StatusOr<TrainResult> TrainRound(const TrainRequest& request, const StepCallback& on_step) override {
+    return WithoutExceptions([&] { return Train(request, on_step); });
+  }
+
+  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
+    if (part >= parts) return InvalidArgumentError("part {} of {} parts of the test set", part, parts);
+    return WithoutExceptions([&] { return Score(part, parts); });
+  }
+
+ private:
+  StatusOr<TrainResult> Train(const TrainRequest& request, const StepCallback& on_step) {
+    TrainResult result;
+    for (uint32_t done = 0; done < request.local_steps; ++done) {
+      const uint64_t step = request.first_step + done;
+      INTERLUDE_ASSIGN_OR_RETURN(const double loss, Step(step, request.round));
+      result.samples += config_.train.batch;
+      result.mean_loss += (loss - result.mean_loss) / (done + 1);  // all batches are of one size
+      result.last_loss = loss;
+      if (on_step && !on_step(done + 1, loss)) {
+        return CancelledError("training stopped after local step {} of round {}", step, request.round);
+      }
+    }
+    INTERLUDE_RETURN_IF_ERROR(CheckParameters(request));
+    return result;
+  }
+
+  // One local step; returns the loss of its batch, which was computed before the update. A loss that is
+  // not finite leaves the parameters as they are.
+  StatusOr<double> Step(uint64_t step, uint32_t round) {
+    const Batch batch = MakeBatch(data_.train, order_.Batch(step));
+    const at::Tensor loss = at::cross_entropy_loss(model_->Forward(batch.images), batch.labels);
+    const double value = loss.item<float>();
+    if (!std::isfinite(value)) return NonFiniteLoss(value, step, round);
+    parameters_.gradient().zero_();
+    loss.backward();
+    optimizer_->Step(LearningRate(config_.train, config_.total_steps(), step));
+    return value;
+  }
+
+  Batch MakeBatch(const ImageSet& set, std::span<const uint32_t> samples) const {
+    const auto size = static_cast<int64_t>(samples.size());
+    Batch batch{at::empty({size, set.channels, set.height, set.width}, at::kFloat),
+                at::empty({size}, at::kLong)};
+    const size_t pixels = set.image_pixels();
+    const std::span<float> images(batch.images.data_ptr<float>(), samples.size() * pixels);
+    int64_t* const labels = batch.labels.data_ptr<int64_t>();
+    for (size_t i = 0; i < samples.size(); ++i) {
+      data_.Normalize(set.image(samples[i]), images.subspan(i * pixels, pixels));
+      labels[i] = set.labels[samples[i]];
+    }
+    return batch;
+  }
+
+  Status NonFiniteLoss(double loss, uint64_t step, uint32_t round) {
+    const std::optional<size_t> position = FindNonFinite(parameters());
+    if (position) {
+      return DataLossError(
+          "parameter {} is {} at local step {} (round {}), so the loss is {}; lower train.learning_rate = {}",
+          layout().DescribePosition(*position), parameters()[*position], step, round, loss,
+          config_.train.learning_rate);
+    }
+    return DataLossError(
+        "the loss became {} at local step {} (round {}) while all parameters are finite; lower "
+        "train.learning_rate = {}",
+        loss, step, round, config_.train.learning_rate);
+  }
+
+  // The last step's update is in no loss yet.
+  Status CheckParameters(const TrainRequest& request) {
+    const std::optional<size_t> position = FindNonFinite(parameters());
+    if (!position) return OkStatus();
+    return DataLossError("parameter {} is {} after local step {} (round {}); lower train.learning_rate = {}",
+                         layout().DescribePosition(*position), parameters()[*position],
+                         request.first_step + request.local_steps - 1, request.round,
+                         config_.train.learning_rate);
+  }
+
+  StatusOr<EvaluationResult> Score(uint32_t part, uint32_t parts) {
+    const at::NoGradGuard no_gradient;
+    EvaluationResult result;
+    std::vector<uint32_t> samples;
+    for (uint64_t next = part; next < data_.test.size();) {
+      samples.clear();
+      for (; next < data_.test.size() && samples.size() < kEvaluationBatch; next += parts) {
+        samples.push_back(static_cast<uint32_t>(next));
+      }
+      const Batch batch = MakeBatch(data_.test, samples);
+      const at::Tensor logits = model_->Forward(batch.images);
+      result.correct += logits.argmax(1).eq(batch.labels).sum().item<int64_t>();
+      result.loss_sum += at::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum).item<float>();
+      result.samples += samples.size();
+    }
+    return result;
+  }
+
+  const RunConfig config_;
+  const ImageData data_;
+  ShardedOrder order_;
+  FlatParameters parameters_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<LocalOptimizer> optimizer_;
+};
+
+StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, uint32_t worker, uint32_t workers) {
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ModelParameter> tensors, ModelParameters(config.model));
+  INTERLUDE_ASSIGN_OR_RETURN(Layout layout, ModelLayout(config));
+  INTERLUDE_ASSIGN_OR_RETURN(ImageData data, LoadImageData(config.data));
+  INTERLUDE_RETURN_IF_ERROR(CheckFit(config.model, data));
+  INTERLUDE_ASSIGN_OR_RETURN(
+      ShardedOrder order,
+      ShardedOrder::Create(data.train.size(), config.train.batch, config.seed, worker, workers));
+  return std::unique_ptr<LocalTrainer>(std::make_unique<TorchTrainer>(
+      config, std::move(layout), tensors, std::move(data), std::move(order)));
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<LocalTrainer>> CreateTorchTrainer(const RunConfig& config, uint32_t worker,
+                                                           uint32_t workers, int threads) {
+  return WithoutExceptions([&] {
+    SetUpTorch(threads);
+    return Create(config, worker, workers);
+  });
+}
+
+}  // namespace interlude

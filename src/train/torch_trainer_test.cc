@@ -1,0 +1,260 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/rng.h"
+#include "train/trainer_factory.h"
+
+namespace interlude {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr uint32_t kSide = 8;
+constexpr uint32_t kTrainImages = 240;
+constexpr uint32_t kTestImages = 61;
+
+void WriteIdx(const std::string& path, const std::vector<uint32_t>& dimensions, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out << '\0' << '\0' << '\x08' << static_cast<char>(dimensions.size());
+  for (const uint32_t dimension : dimensions) {
+    for (const int shift : {24, 16, 8, 0}) out << static_cast<char>(dimension >> shift & 0xff);
+  }
+  out << bytes;
+}
+
+// Images of noise in which row (or column, from class 5 on) `label` shines: learnable in a few steps.
+void WriteSet(const std::string& prefix, uint32_t count, uint64_t seed) {
+  Rng rng(seed);
+  std::string pixels, labels;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto label = static_cast<uint32_t>(rng.Below(10));
+    labels += static_cast<char>(label);
+    for (uint32_t p = 0; p < kSide * kSide; ++p) {
+      const bool bright = label < 5 ? p / kSide == label : p % kSide == label - 5;
+      pixels += static_cast<char>(bright ? 250 : rng.Below(60));
+    }
+  }
+  WriteIdx(prefix + "-images-idx3-ubyte", {count, kSide, kSide}, pixels);
+  WriteIdx(prefix + "-labels-idx1-ubyte", {count}, labels);
+}
+
+class TorchTrainerTest : public ::testing::TestWithParam<ModelKind> {
+ protected:
+  void SetUp() override {
+    config_.data.directory = testing::TempDir() + "/torch_trainer_data";
+    std::filesystem::create_directories(config_.data.directory);
+    WriteSet(config_.data.directory + "/train", kTrainImages, 1);
+    WriteSet(config_.data.directory + "/t10k", kTestImages, 2);
+    config_.model.kind = GetParam();
+    config_.model.image_size = kSide;
+    config_.model.patch_size = 4;
+    config_.model.hidden_size = 16;
+    config_.model.layers = 2;
+    config_.model.heads = 2;
+    config_.model.mlp_size = 24;
+    config_.train.batch = 20;
+    config_.train.learning_rate = 5e-3;
+    config_.train.warmup_steps = 3;
+    config_.round.rounds = 6;
+    config_.round.local_steps = 5;
+    config_.round.chunk_params = 64;
+  }
+
+  std::unique_ptr<LocalTrainer> Make(uint32_t worker = 0, uint32_t workers = 1) const {
+    auto trainer = CreateTorchTrainer(config_, worker, workers, 1);
+    EXPECT_TRUE(trainer.ok()) << trainer.status().ToString();
+    return *std::move(trainer);
+  }
+
+  static std::vector<float> Copy(LocalTrainer& trainer) {
+    const auto values = trainer.parameters();
+    return {values.begin(), values.end()};
+  }
+
+  TrainResult Train(LocalTrainer& trainer, uint32_t round) const {
+    const auto result = trainer.TrainRound(
+        {.round = round, .first_step = uint64_t{round} * 5, .local_steps = 5}, nullptr);
+    EXPECT_TRUE(result.ok()) << result.status().ToString();
+    return *result;
+  }
+
+  Status FactoryError() const { return CreateTorchTrainer(config_, 0, 1, 1).status(); }
+
+  RunConfig config_;
+};
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+TEST_P(TorchTrainerTest, TrainingLowersTheLossAndRaisesTheAccuracy) {
+  config_.round.rounds = 24;
+  const auto trainer = Make();
+  const auto before = trainer->Evaluate(0, 1);
+  ASSERT_TRUE(before.ok());
+  for (uint32_t round = 0; round < 24; ++round) Train(*trainer, round);
+  const auto after = trainer->Evaluate(0, 1);
+  ASSERT_TRUE(after.ok());
+  EXPECT_EQ(after->samples, kTestImages);
+  EXPECT_LT(after->loss_sum, 0.5 * before->loss_sum);
+  EXPECT_GT(after->correct, before->correct + kTestImages / 3);
+}
+
+TEST_P(TorchTrainerTest, OneSeedGivesTheSameRunBitForBit) {
+  const auto a = Make();
+  const auto b = Make();
+  const std::vector<float> first = Copy(*a);
+  ASSERT_TRUE(SameBits(first, Copy(*b)));
+  for (uint32_t round = 0; round < 3; ++round) {
+    EXPECT_EQ(Train(*a, round).mean_loss, Train(*b, round).mean_loss);
+    EXPECT_TRUE(SameBits(Copy(*a), Copy(*b)));
+  }
+  config_.seed = 2;
+  EXPECT_FALSE(SameBits(first, Copy(*Make())));
+}
+
+TEST_P(TorchTrainerTest, WorkersBeginAlikeAndSeeDifferentSamples) {
+  const auto first = Make(0, 2);
+  const auto second = Make(1, 2);
+  EXPECT_TRUE(SameBits(Copy(*first), Copy(*second)));
+  EXPECT_EQ(first->layout().signature(), second->layout().signature());
+  EXPECT_NE(Train(*first, 0).mean_loss, Train(*second, 0).mean_loss);
+}
+
+TEST_P(TorchTrainerTest, ParametersStayWhereTheyAreAndWhatIsWrittenIsUsed) {
+  const auto trainer = Make();
+  const float* const memory = trainer->parameters().data();
+  const std::vector<float> first = Copy(*trainer);
+  Train(*trainer, 0);
+  EXPECT_EQ(trainer->parameters().data(), memory);
+  EXPECT_FALSE(SameBits(first, Copy(*trainer)));
+  std::ranges::fill(trainer->parameters(), 0.0f);
+  const auto zeros = trainer->Evaluate(0, 1);
+  ASSERT_TRUE(zeros.ok());
+  EXPECT_NEAR(zeros->loss_sum / kTestImages, std::log(10.0), 1e-5);
+  const auto again = trainer->TrainRound({.round = 1, .first_step = 5, .local_steps = 1}, nullptr);
+  ASSERT_TRUE(again.ok());
+  EXPECT_NEAR(again->last_loss, std::log(10.0), 1e-5);
+}
+
+TEST_P(TorchTrainerTest, DataAndLearningRateFollowFromFirstStep) {
+  const auto from_start = Make();
+  const auto joined_late = Make();
+  Train(*from_start, 0);
+  std::ranges::copy(Copy(*joined_late), from_start->parameters().begin());
+  const TrainRequest one{.round = 1, .first_step = 5, .local_steps = 1};
+  const auto a = from_start->TrainRound(one, nullptr);
+  const auto b = joined_late->TrainRound(one, nullptr);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(a->last_loss, b->last_loss);
+}
+
+TEST_P(TorchTrainerTest, ResultAndCallbackTellEachStep) {
+  const auto trainer = Make();
+  std::vector<double> losses;
+  const auto result = trainer->TrainRound({.round = 0, .first_step = 0, .local_steps = 4},
+                                          [&](uint32_t done, double loss) {
+                                            losses.push_back(loss);
+                                            EXPECT_EQ(done, losses.size());
+                                            return true;
+                                          });
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(losses.size(), 4u);
+  EXPECT_EQ(result->samples, 80u);
+  EXPECT_EQ(result->last_loss, losses[3]);
+  EXPECT_NEAR(result->mean_loss, (losses[0] + losses[1] + losses[2] + losses[3]) / 4, 1e-12);
+}
+
+TEST_P(TorchTrainerTest, ACallbackThatSaysNoCancelsTheRound) {
+  const auto trainer = Make();
+  uint32_t calls = 0;
+  const auto result = trainer->TrainRound({.round = 0, .first_step = 0, .local_steps = 5},
+                                          [&](uint32_t, double) { return ++calls < 2; });
+  EXPECT_EQ(result.status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(calls, 2u);
+}
+
+TEST_P(TorchTrainerTest, PartsOfAnEvaluationAddUpToTheWhole) {
+  const auto trainer = Make();
+  Train(*trainer, 0);
+  const std::vector<float> before = Copy(*trainer);
+  const auto whole = trainer->Evaluate(0, 1);
+  ASSERT_TRUE(whole.ok());
+  EvaluationResult sum;
+  for (uint32_t part = 0; part < 3; ++part) {
+    const auto piece = trainer->Evaluate(part, 3);
+    ASSERT_TRUE(piece.ok());
+    EXPECT_EQ(piece->samples, part == 0 ? 21u : 20u);
+    sum.samples += piece->samples;
+    sum.correct += piece->correct;
+    sum.loss_sum += piece->loss_sum;
+  }
+  EXPECT_EQ(sum.samples, whole->samples);
+  EXPECT_EQ(sum.correct, whole->correct);
+  EXPECT_NEAR(sum.loss_sum, whole->loss_sum, 1e-3);
+  EXPECT_TRUE(SameBits(before, Copy(*trainer)));
+  EXPECT_EQ(trainer->Evaluate(3, 3).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_P(TorchTrainerTest, NanInAParameterIsNamedWithItsStep) {
+  const auto trainer = Make();
+  const ParameterSpec& bias = trainer->layout().parameters().back();
+  ASSERT_EQ(bias.name, "classifier.bias");
+  trainer->parameters()[bias.offset + 3] = NAN;
+  const Status status = trainer->TrainRound({.round = 2, .first_step = 10, .local_steps = 5}, nullptr).status();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("classifier.bias[3]"), HasSubstr("local step 10"),
+                                      HasSubstr("round 2")));
+}
+
+TEST_P(TorchTrainerTest, AnUpdateBeyondAllBoundsIsFoundAtTheEndOfTheRound) {
+  // Decay multiplies by 1 - 3e38, which the classifier's weights of up to 7 do not survive.
+  config_.train.learning_rate = 3e37;
+  config_.train.weight_decay = 10;
+  config_.train.warmup_steps = 0;
+  const auto trainer = Make();
+  for (const ParameterSpec& spec : trainer->layout().parameters()) {
+    if (spec.name != "classifier.weight") continue;
+    for (float& value : trainer->parameters().subspan(spec.offset, spec.count)) value *= 100;
+  }
+  const Status status = trainer->TrainRound({.round = 0, .first_step = 0, .local_steps = 1}, nullptr).status();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("after local step 0"), HasSubstr("train.learning_rate")));
+}
+
+TEST_P(TorchTrainerTest, AModelThatDoesNotFitTheDataIsRefused) {
+  config_.model.image_size = 12;
+  EXPECT_EQ(FactoryError().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(FactoryError().message(), AllOf(HasSubstr("model.image_size = 12"), HasSubstr("8 x 8")));
+  config_.model.image_size = kSide;
+  config_.model.channels = 3;
+  EXPECT_THAT(FactoryError().message(), HasSubstr("model.channels = 3"));
+  config_.model.channels = 1;
+  config_.model.classes = 7;
+  EXPECT_THAT(FactoryError().message(), HasSubstr("model.classes = 7"));
+  config_.model.classes = 10;
+  config_.train.batch = 241;
+  EXPECT_THAT(FactoryError().message(), HasSubstr("train.batch = 241"));
+  config_.model.kind = ModelKind::kSynthetic;
+  EXPECT_EQ(FactoryError().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_P(TorchTrainerTest, AMissingDataSetNamesThePackage) {
+  config_.data.directory = "/absent";
+  EXPECT_EQ(FactoryError().code(), StatusCode::kNotFound);
+  EXPECT_THAT(FactoryError().message(), HasSubstr("dataset-fashion-mnist"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TorchTrainerTest, ::testing::Values(ModelKind::kVit, ModelKind::kConvNet),
+                         [](const auto& instance) {
+                           return instance.param == ModelKind::kVit ? "Vit" : "ConvNet";
+                         });
+
+}  // namespace
+}  // namespace interlude
