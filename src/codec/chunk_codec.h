@@ -1,6 +1,8 @@
 // Encoding, decoding and applying one chunk of parameters. Knows floats and bytes, never tensors or
-// messages. The q4 format is specified in docs/formats/q4.md; the scalar kernels are its executable form.
-// Every function gives the same bits on every instruction set and with any number of threads.
+// messages. The q4 format is specified in docs/formats/q4.md; the scalar kernels are its executable
+// form. Every function gives the same bits on every instruction set and with any number of threads.
+// Spans of one call don't overlap; payloads need no alignment. Whatever float environment the
+// caller has is set aside.
 #pragma once
 
 #include <cstddef>
@@ -24,23 +26,26 @@ size_t EncodedBytes(Codec codec, size_t count);
 
 /// What encoding saw.
 struct EncodeOutcome {
-  /// Index within the chunk of the first delta that is NaN or Inf. The payload is then not to be sent.
+  /// Index within the chunk of the first delta that is NaN or Inf. The payload is then not to be
+  /// sent.
   std::optional<size_t> first_nonfinite;
 };
 
-/// Encodes params - base (+ residual) into `out`. All spans have the same length but `out`, which has
-/// EncodedBytes(). `residual` may be empty (no error feedback); otherwise it is read, and replaced by what
-/// encoding lost. One pass over memory. A chunk with a non-finite delta leaves `out` and `residual` unspecified.
+/// Encodes params - base (+ residual) into `out`. All spans have the same length but `out`, which
+/// has EncodedBytes(). `residual` may be empty (no error feedback); otherwise it is read, and
+/// replaced by what encoding lost. One pass over memory. A chunk with a non-finite delta leaves
+/// `out` and `residual` unspecified; so does a finite difference that overflows.
 EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<const float> base,
                           std::span<float> residual, std::span<std::byte> out, ThreadPool& pool);
 
-/// Encodes update (+ residual, may be empty, as above) into `out` and adds what was encoded to `base`:
-/// afterwards `base` equals, bit for bit, what Apply makes of `out` on a copy of the old base.
+/// Encodes update (+ residual, may be empty, as above) into `out` and adds what was encoded to
+/// `base`: afterwards `base` equals, bit for bit, what Apply makes of `out` on a copy of the old
+/// base. A non-finite update leaves `base` unspecified too: restore it before going on.
 EncodeOutcome EncodeUpdate(Codec codec, std::span<const float> update, std::span<float> residual,
                            std::span<float> base, std::span<std::byte> out, ThreadPool& pool);
 
-/// sum[i] += weight * value[i], each of the two operations rounded to fp32 on its own (never fused).
-/// `payload` must have passed ValidatePayload for sum.size() values.
+/// sum[i] += weight * value[i], each of the two operations rounded to fp32 on its own (never
+/// fused). `payload` must have passed ValidatePayload for sum.size() values.
 void DecodeAccumulate(Codec codec, std::span<const std::byte> payload, float weight,
                       std::span<float> sum, ThreadPool& pool);
 
@@ -48,8 +53,10 @@ void DecodeAccumulate(Codec codec, std::span<const std::byte> payload, float wei
 void Apply(Codec codec, std::span<const std::byte> payload, std::span<float> base,
            std::span<float> params, ThreadPool& pool);
 
-/// Whether a payload from the network may be decoded as `count` values: the exact size, and every scale
-/// (q4) or value (fp32) finite. InvalidArgument or DataLoss naming sizes, or the first bad block or value.
+/// Whether a payload from the network may be decoded as `count` values: the exact size, and every
+/// scale (q4) one that an encoder can have written (+0, or finite and at least 2^-100 in
+/// magnitude), every value (fp32) finite. InvalidArgument naming the sizes, or DataLoss naming the
+/// first bad block or value.
 Status ValidatePayload(Codec codec, std::span<const std::byte> payload, size_t count);
 
 }  // namespace interlude

@@ -1,0 +1,210 @@
+#include "codec/chunk_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <cfloat>
+#include <cstring>
+#include <limits>
+
+#include "codec/codec_test_data.h"
+#include "codec/q4_format.h"
+#include "codec/q4_kernels.h"
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+namespace interlude {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr size_t kCount = 3 * 256 * 64 + 77;  // several ranges a thread, a short last block
+
+class BothCodecs : public testing::TestWithParam<Codec> {
+ protected:
+  void SetUp() override {
+    Rng rng(21);
+    params_ = GaussianValues(kCount, rng);
+    base_ = GaussianValues(kCount, rng);
+    residual_ = Scaled(GaussianValues(kCount, rng), 0.1f);
+    payload_.resize(EncodedBytes(GetParam(), kCount));
+  }
+
+  std::vector<float> params_;
+  std::vector<float> base_;
+  std::vector<float> residual_;
+  std::vector<std::byte> payload_;
+};
+
+TEST_P(BothCodecs, GivesTheSameBitsWithAnyNumberOfThreads) {
+  std::vector<std::vector<std::byte>> payloads;
+  std::vector<std::vector<float>> floats;
+  for (int threads = 1; threads <= 3; ++threads) {
+    ThreadPool pool(threads);
+    std::vector<std::byte> delta = payload_;
+    std::vector<std::byte> update = payload_;
+    std::vector<float> all[] = {residual_, residual_, base_, base_, base_, params_};
+    EncodeDelta(GetParam(), params_, base_, all[0], delta, pool);
+    EncodeUpdate(GetParam(), params_, all[1], all[2], update, pool);
+    DecodeAccumulate(GetParam(), delta, 0.3f, all[3], pool);
+    Apply(GetParam(), delta, all[4], all[5], pool);
+    payloads.push_back(delta);
+    payloads.back().insert(payloads.back().end(), update.begin(), update.end());
+    floats.emplace_back();
+    for (const auto& values : all)
+      floats.back().insert(floats.back().end(), values.begin(), values.end());
+  }
+  EXPECT_TRUE(payloads[0] == payloads[1] && payloads[0] == payloads[2]);
+  EXPECT_TRUE(SameBits(floats[0], floats[1]) && SameBits(floats[0], floats[2]));
+}
+
+TEST_P(BothCodecs, EncodeUpdateLeavesTheBaseThatApplyMakesOfThePayload) {
+  ThreadPool pool(2);
+  for (const ValueShape& shape : ValueShapes()) {
+    if (shape.name.starts_with("non-finite")) continue;
+    Rng rng(22);
+    const std::vector<float> update = shape.make(kCount, rng);
+    std::vector<float> encoded_base = base_;
+    std::vector<float> applied_base = base_;
+    std::vector<float> applied_params(kCount);
+    ASSERT_FALSE(
+        EncodeUpdate(GetParam(), update, {}, encoded_base, payload_, pool).first_nonfinite);
+    ASSERT_TRUE(ValidatePayload(GetParam(), payload_, kCount).ok()) << shape.name;
+    Apply(GetParam(), payload_, applied_base, applied_params, pool);
+    EXPECT_TRUE(SameBits(encoded_base, applied_base)) << shape.name;
+    EXPECT_TRUE(SameBits(encoded_base, applied_params)) << shape.name;
+    if (shape.name == "Gaussian") {
+      EXPECT_FALSE(SameBits(base_, encoded_base)) << "nothing was applied";
+    }
+  }
+}
+
+TEST_P(BothCodecs, ADeltaAndAnUpdateOfTheSameValuesAreTheSamePayload) {
+  ThreadPool pool(1);
+  std::vector<float> update(kCount);
+  for (size_t i = 0; i < kCount; ++i) update[i] = params_[i] - base_[i];
+  std::vector<std::byte> from_update = payload_;
+  std::vector<float> update_residual = residual_;
+  EncodeDelta(GetParam(), params_, base_, residual_, payload_, pool);
+  EncodeUpdate(GetParam(), update, update_residual, base_, from_update, pool);
+  EXPECT_EQ(payload_, from_update);
+  EXPECT_TRUE(SameBits(residual_, update_residual));
+}
+
+TEST_P(BothCodecs, NamesTheFirstNonFiniteDeltaOfAllRanges) {
+  for (int threads = 1; threads <= 3; ++threads) {
+    ThreadPool pool(threads);
+    std::vector<float> params = params_;
+    params[kCount - 1] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_EQ(kCount - 1,
+              EncodeDelta(GetParam(), params, base_, {}, payload_, pool).first_nonfinite);
+    params[20000] = -std::numeric_limits<float>::infinity();
+    EXPECT_EQ(20000u,
+              EncodeDelta(GetParam(), params, base_, residual_, payload_, pool).first_nonfinite);
+    params[7] = FLT_MAX;
+    base_[7] = -FLT_MAX;
+    EXPECT_EQ(7u, EncodeDelta(GetParam(), params, base_, {}, payload_, pool).first_nonfinite);
+    EXPECT_EQ(20000u, EncodeUpdate(GetParam(), params, {}, base_, payload_, pool).first_nonfinite);
+    base_[7] = 0.0f;
+  }
+}
+
+TEST_P(BothCodecs, AnEmptyChunkIsNoBytes) {
+  ThreadPool pool(2);
+  EXPECT_EQ(0u, EncodedBytes(GetParam(), 0));
+  EXPECT_TRUE(ValidatePayload(GetParam(), {}, 0).ok());
+  EXPECT_FALSE(EncodeDelta(GetParam(), {}, {}, {}, {}, pool).first_nonfinite);
+  Apply(GetParam(), {}, {}, {}, pool);
+}
+
+TEST_P(BothCodecs, APayloadOfAnotherSizeIsRefused) {
+  for (size_t size : {size_t{0}, payload_.size() - 1, payload_.size() + 1}) {
+    const Status status = ValidatePayload(GetParam(), std::vector<std::byte>(size), kCount);
+    EXPECT_EQ(StatusCode::kInvalidArgument, status.code()) << size;
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(std::to_string(size) + " bytes"),
+                                        HasSubstr(std::to_string(payload_.size()))));
+  }
+}
+
+#if defined(__SSE2__)
+TEST_P(BothCodecs, AThreadThatFlushesSubnormalsGetsTheSameBits) {
+  ThreadPool pool(1);
+  Rng rng(23);
+  const std::vector<float> tiny = Scaled(GaussianValues(kCount, rng), 0x1p-130f);
+  std::vector<float> residual(kCount, 0.0f);
+  std::vector<float> flushing_residual = residual;
+  std::vector<std::byte> flushing_payload = payload_;
+  std::vector<float> base = tiny;
+  std::vector<float> flushing_base = tiny;
+  EncodeUpdate(GetParam(), tiny, residual, base, payload_, pool);
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040u);  // flush to zero, denormals are zero
+  EncodeUpdate(GetParam(), tiny, flushing_residual, flushing_base, flushing_payload, pool);
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  EXPECT_EQ((before | 0x8040u) & ~0x3Fu, after & ~0x3Fu)
+      << "the thread's own setting must come back";
+  EXPECT_EQ(payload_, flushing_payload);
+  EXPECT_TRUE(SameBits(residual, flushing_residual));
+  EXPECT_TRUE(SameBits(base, flushing_base));
+}
+#endif
+
+INSTANTIATE_TEST_SUITE_P(ChunkCodec, BothCodecs, testing::Values(Codec::kQ4, Codec::kFp32),
+                         [](const auto& codec) {
+                           return codec.param == Codec::kQ4 ? "Q4" : "Fp32";
+                         });
+
+TEST(ChunkCodec, SizesAreThoseOfTheFormats) {
+  EXPECT_EQ(34u, EncodedBytes(Codec::kQ4, 1));
+  EXPECT_EQ(34u, EncodedBytes(Codec::kQ4, 64));
+  EXPECT_EQ(68u, EncodedBytes(Codec::kQ4, 65));
+  EXPECT_EQ(260u, EncodedBytes(Codec::kFp32, 65));
+}
+
+TEST(ChunkCodec, Fp32LosesNothing) {
+  ThreadPool pool(1);
+  Rng rng(24);
+  const std::vector<float> update = Student3Values(1000, rng);
+  std::vector<float> residual(1000, 0.0f);
+  std::vector<float> sum(1000, 0.0f);
+  std::vector<std::byte> payload(EncodedBytes(Codec::kFp32, 1000));
+  EncodeDelta(Codec::kFp32, update, sum, residual, payload, pool);
+  EXPECT_EQ(0, std::memcmp(payload.data(), update.data(), payload.size()));
+  DecodeAccumulate(Codec::kFp32, payload, 1.0f, sum, pool);
+  EXPECT_EQ(update, sum);
+  EXPECT_EQ(std::vector<float>(1000, 0.0f), residual);
+}
+
+TEST(ChunkCodec, ADamagedScaleIsRefusedWithItsBlock) {
+  std::vector<std::byte> payload(EncodedBytes(Codec::kQ4, 130));
+  ASSERT_TRUE(ValidatePayload(Codec::kQ4, payload, 130).ok());
+  // Inf, -Inf, NaN, -0, a subnormal, and a normal one that is smaller than any encoder writes.
+  for (uint16_t bad : {0x7F80, 0xFF80, 0x7FC1, 0x8000, 0x0001, 0x0D00}) {
+    StoreQ4Scale(bad, payload.data() + 3 * kQ4CodeBytes, 2);
+    const Status status = ValidatePayload(Codec::kQ4, payload, 130);
+    EXPECT_EQ(StatusCode::kDataLoss, status.code()) << bad;
+    EXPECT_THAT(status.message(), HasSubstr("block 2 (values 128 to 129)"));
+  }
+  StoreQ4Scale(0xFF7F, payload.data() + 3 * kQ4CodeBytes, 2);
+  EXPECT_TRUE(ValidatePayload(Codec::kQ4, payload, 130).ok());
+}
+
+TEST(ChunkCodec, ANonFiniteFp32ValueIsRefusedWithItsPlace) {
+  std::vector<float> values(130, 1.0f);
+  values[129] = std::numeric_limits<float>::infinity();
+  const Status status = ValidatePayload(Codec::kFp32, std::as_bytes(std::span(values)), 130);
+  EXPECT_EQ(StatusCode::kDataLoss, status.code());
+  EXPECT_THAT(status.message(), HasSubstr("value 129"));
+}
+
+TEST(ChunkCodec, AnUnknownCodecIsRefused) {
+  EXPECT_EQ(StatusCode::kInvalidArgument, ValidatePayload(static_cast<Codec>(9), {}, 0).code());
+}
+
+}  // namespace
+}  // namespace interlude

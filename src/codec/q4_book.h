@@ -1,0 +1,47 @@
+// The code book of q4: 16 multiples of a block's scale, and the thresholds between them. Nothing
+// else. Fitted by tools/fit_codebook.py, which also fails when these are not the entries it finds;
+// changing an entry is a new version of the format (docs/formats/q4.md).
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace interlude {
+
+/// Ascending. Each has at most 8 significant bits, as a scale has, so that scale * entry is exact
+/// in fp32. The last entry is 1: the value of largest magnitude, which is the scale, has no error
+/// but the scale's.
+inline constexpr std::array<float, 16> kQ4Book = {
+    -0.83984375f,  -0.63671875f, -0.48046875f,   -0.3515625f,   //
+    -0.240234375f, -0.14453125f, -0.0634765625f, 0.0f,          //
+    0.0595703125f, 0.134765625f, 0.224609375f,   0.326171875f,  //
+    0.443359375f,  0.58203125f,  0.7578125f,     1.0f,
+};
+
+/// The code of the entry that is exactly zero; also the code of values missing from a short last
+/// block.
+inline constexpr uint32_t kQ4ZeroCode = 7;
+
+/// kQ4Thresholds[i] is the middle between entries i and i + 1, exact in fp32. The code of a value
+/// is the number of thresholds that are at or below value / scale.
+inline constexpr std::array<float, 15> kQ4Thresholds = [] {
+  std::array<float, 15> thresholds{};
+  for (size_t i = 0; i < thresholds.size(); ++i) {
+    thresholds[i] = (kQ4Book[i] + kQ4Book[i + 1]) * 0.5f;
+  }
+  return thresholds;
+}();
+
+static_assert(kQ4Book[kQ4ZeroCode] == 0.0f && kQ4Book[15] == 1.0f);
+static_assert(
+    [] {
+      for (float entry : kQ4Book) {
+        if ((std::bit_cast<uint32_t>(entry) & 0xFFFFu) != 0) return false;
+      }
+      return true;
+    }(),
+    "an entry has more than 8 significant bits");
+
+}  // namespace interlude

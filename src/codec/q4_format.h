@@ -1,0 +1,82 @@
+// Sizes and scales of the q4 format (docs/formats/q4.md): where codes and scales lie, how a scale
+// is made from a block's largest delta. Pure functions on integers and bits, shared by all kernels.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace interlude {
+
+static_assert(
+    std::endian::native == std::endian::little,
+    "payloads are little-endian and the kernels read and write them as they lie in memory");
+
+/// Values that share one scale.
+inline constexpr size_t kQ4BlockValues = 64;
+/// Bytes of a block's codes: eight 32-bit lanes of eight codes each.
+inline constexpr size_t kQ4CodeBytes = 32;
+/// Bytes of a block's scale, a bf16.
+inline constexpr size_t kQ4ScaleBytes = 2;
+
+/// Blocks that `count` values take; the last may be short.
+constexpr size_t Q4BlockCount(size_t count) {
+  return (count + kQ4BlockValues - 1) / kQ4BlockValues;
+}
+
+/// Bytes that `count` values take: first the codes of all blocks, then all scales.
+constexpr size_t Q4PayloadBytes(size_t count) {
+  return Q4BlockCount(count) * (kQ4CodeBytes + kQ4ScaleBytes);
+}
+
+/// Bits of +Inf: magnitudes (bits without the sign) from here on are Inf or NaN.
+inline constexpr uint32_t kFloatInfBits = 0x7F800000u;
+/// Bits of 2^-100: a block whose largest magnitude is below it is all zero, so that scale * entry
+/// and what encoding loses never meet the subnormal range through the scale.
+inline constexpr uint32_t kQ4SmallestBits = (127u - 100u) << 23;
+
+/// Whether fp32 `bits` stand for Inf or NaN. On bits, so that no compiler flag can optimize it
+/// away.
+constexpr bool IsNonFinite(uint32_t bits) { return (bits & kFloatInfBits) == kFloatInfBits; }
+constexpr bool IsNonFinite(float value) { return IsNonFinite(std::bit_cast<uint32_t>(value)); }
+
+/// The bf16 scale of a block whose delta of largest magnitude has the fp32 bits `maximum_bits`:
+/// rounded to nearest, ties to even, kept finite; +0 for a block that counts as all zero.
+/// Precondition: not NaN, not Inf.
+constexpr uint16_t Q4ScaleOf(uint32_t maximum_bits) {
+  const uint32_t magnitude = maximum_bits & 0x7FFFFFFFu;
+  if (magnitude < kQ4SmallestBits) return 0;
+  const uint32_t rounded = (magnitude + 0x7FFFu + ((magnitude >> 16) & 1u)) >> 16;
+  const uint32_t finite = rounded < 0x7F80u ? rounded : 0x7F7Fu;
+  return static_cast<uint16_t>(finite | ((maximum_bits >> 16) & 0x8000u));
+}
+
+/// A bf16's value: exact.
+constexpr float Q4ScaleValue(uint16_t scale) {
+  return std::bit_cast<float>(static_cast<uint32_t>(scale) << 16);
+}
+
+/// What values are multiplied with before they meet the thresholds: fl(1 / scale), and 0 for scale
+/// 0.
+constexpr float Q4InverseScale(uint16_t scale) {
+  return scale == 0 ? 0.0f : 1.0f / Q4ScaleValue(scale);
+}
+
+/// Whether an encoder can have written this scale: +0, or finite and at least 2^-100 in magnitude.
+constexpr bool IsValidQ4Scale(uint16_t scale) {
+  const uint32_t magnitude = scale & 0x7FFFu;
+  return scale == 0 || (magnitude >= (kQ4SmallestBits >> 16) && magnitude < 0x7F80u);
+}
+
+inline uint16_t LoadQ4Scale(const std::byte* scales, size_t block) {
+  uint16_t scale;
+  std::memcpy(&scale, scales + block * kQ4ScaleBytes, sizeof(scale));
+  return scale;
+}
+
+inline void StoreQ4Scale(uint16_t scale, std::byte* scales, size_t block) {
+  std::memcpy(scales + block * kQ4ScaleBytes, &scale, sizeof(scale));
+}
+
+}  // namespace interlude

@@ -1,0 +1,194 @@
+// Codes of q4 in vectors: finding them, looking their entries up, packing and unpacking a block's
+// 32 bytes. Included once per Highway target, by q4_simd.cc only; hence no #pragma once.
+#if defined(INTERLUDE_CODEC_Q4_SIMD_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef INTERLUDE_CODEC_Q4_SIMD_CODES_INL_H_
+#undef INTERLUDE_CODEC_Q4_SIMD_CODES_INL_H_
+#else
+#define INTERLUDE_CODEC_Q4_SIMD_CODES_INL_H_
+#endif
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "codec/q4_book.h"
+#include "codec/q4_format.h"
+#include "hwy/highway.h"
+
+#if HWY_TARGET != HWY_SCALAR
+HWY_BEFORE_NAMESPACE();
+namespace interlude {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// 16, 8 or 4 values at a time: the three widths the block layout is made for.
+using FloatTag = hn::CappedTag<float, 16>;
+using SignedTag = hn::RebindToSigned<FloatTag>;
+using UnsignedTag = hn::RebindToUnsigned<FloatTag>;
+using ByteTag = hn::Repartition<uint8_t, FloatTag>;
+constexpr size_t kLanes = hn::MaxLanes(FloatTag());
+static_assert(kLanes == 16 || kLanes == 8 || kLanes == 4, "a block layout lane holds eight codes");
+
+using FloatVector = hn::Vec<FloatTag>;
+using CodeVector = hn::Vec<SignedTag>;
+
+/// The thresholds as a search tree: level with step s holds those numbered s - 1 + 2 s k, k =
+/// 0, 1..., repeated to fill 16 lanes, so that the code's upper bits, found so far, are the index.
+template <size_t kStep>
+constexpr std::array<float, 16> TreeLevel() {
+  std::array<float, 16> level{};
+  for (size_t i = 0; i < level.size(); ++i)
+    level[i] = kQ4Thresholds[kStep - 1 + 2 * kStep * (i % (8 / kStep))];
+  return level;
+}
+alignas(64) constexpr std::array<float, 16> kTree4 = TreeLevel<4>();
+alignas(64) constexpr std::array<float, 16> kTree2 = TreeLevel<2>();
+alignas(64) constexpr std::array<float, 16> kTree1 = TreeLevel<1>();
+
+/// 1 where the threshold is at or below the ratio.
+HWY_INLINE CodeVector AtOrAbove(FloatVector ratio, FloatVector threshold) {
+  return hn::IfThenElseZero(hn::RebindMask(SignedTag(), hn::Ge(ratio, threshold)),
+                            hn::Set(SignedTag(), 1));
+}
+
+HWY_INLINE CodeVector Descend(FloatVector ratio, CodeVector code,
+                              const std::array<float, 16>& level) {
+  const FloatTag tag;
+  const auto threshold =
+      hn::TableLookupLanes(hn::Load(tag, level.data()), hn::IndicesFromVec(tag, code));
+  return hn::Add(hn::Add(code, code), AtOrAbove(ratio, threshold));
+}
+
+/// The number of thresholds at or below the ratio.
+HWY_INLINE CodeVector SearchCode(FloatVector ratio) {
+  const FloatTag tag;
+  if constexpr (kLanes >= 8) {
+    CodeVector code = AtOrAbove(ratio, hn::Set(tag, kQ4Thresholds[7]));
+    code = Descend(ratio, code, kTree4);
+    code = Descend(ratio, code, kTree2);
+    return Descend(ratio, code, kTree1);
+  } else {
+    CodeVector code = hn::Zero(SignedTag());
+    for (float threshold : kQ4Thresholds) {
+      code = hn::Add(code, AtOrAbove(ratio, hn::Set(tag, threshold)));
+    }
+    return code;
+  }
+}
+
+/// Byte 2 (kShift 16) or 3 (kShift 24) of each entry; the other bytes of an entry are zero.
+template <int kShift>
+constexpr std::array<uint8_t, 16> EntryBytes() {
+  std::array<uint8_t, 16> bytes{};
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<uint8_t>(std::bit_cast<uint32_t>(kQ4Book[i]) >> kShift);
+  }
+  return bytes;
+}
+alignas(16) constexpr std::array<uint8_t, 16> kEntryByte2 = EntryBytes<16>();
+alignas(16) constexpr std::array<uint8_t, 16> kEntryByte3 = EntryBytes<24>();
+alignas(64) constexpr std::array<float, 16> kEntries = kQ4Book;
+
+/// The entries of codes 0 to 15. Where 16 entries don't fit in a vector of floats, their two
+/// non-zero bytes fit in two vectors of bytes.
+HWY_INLINE FloatVector LookUpEntry(CodeVector code) {
+  const FloatTag tag;
+  if constexpr (kLanes == 16) {
+    return hn::TableLookupLanes(hn::Load(tag, kEntries.data()), hn::IndicesFromVec(tag, code));
+  } else {
+    const ByteTag bytes;
+    const UnsignedTag unsigned_tag;
+    const auto code_bits = hn::BitCast(unsigned_tag, code);
+    // An index with its highest bit set looks up 0.
+    const auto in_byte_2 = hn::Or(hn::ShiftLeft<16>(code_bits), hn::Set(unsigned_tag, 0x80008080u));
+    const auto in_byte_3 = hn::Or(hn::ShiftLeft<24>(code_bits), hn::Set(unsigned_tag, 0x00808080u));
+    const auto byte_2 = hn::TableLookupBytesOr0(hn::LoadDup128(bytes, kEntryByte2.data()),
+                                                hn::BitCast(bytes, in_byte_2));
+    const auto byte_3 = hn::TableLookupBytesOr0(hn::LoadDup128(bytes, kEntryByte3.data()),
+                                                hn::BitCast(bytes, in_byte_3));
+    return hn::BitCast(tag, hn::Or(byte_2, byte_3));
+  }
+}
+
+// A block's 32 bytes are eight 32-bit lanes; value j is nibble j / 8 of lane j mod 8.
+
+/// Takes the code vectors of a block from the last to the first.
+class CodePacker {
+ public:
+  // Written out because an implicit one would be compiled without the target's instructions.
+  HWY_INLINE CodePacker() : even_(hn::Zero(SignedTag())), odd_(hn::Zero(SignedTag())) {}
+  HWY_INLINE void Push(CodeVector code) {
+    if constexpr (kLanes == 4) {
+      std::swap(even_, odd_);  // pushes alternate between lanes 4-7 and lanes 0-3
+      even_ = hn::Or(hn::ShiftLeft<4>(even_), code);
+    } else {
+      even_ = hn::Or(hn::ShiftLeft<kLanes / 2>(even_), code);
+    }
+  }
+  HWY_INLINE void Store(uint8_t* out) const;
+
+ private:
+  CodeVector even_;
+  CodeVector odd_;
+};
+
+HWY_INLINE void CodePacker::Store(uint8_t* out) const {
+  const ByteTag bytes;
+  if constexpr (kLanes == 4) {
+    hn::StoreU(hn::BitCast(bytes, even_), bytes, out);
+    hn::StoreU(hn::BitCast(bytes, odd_), bytes, out + 16);
+  } else if constexpr (kLanes == 8) {
+    hn::StoreU(hn::BitCast(bytes, even_), bytes, out);
+  } else {
+    const hn::Half<SignedTag> half;
+    const hn::Half<ByteTag> half_bytes;
+    const auto lanes =
+        hn::Or(hn::LowerHalf(half, even_), hn::ShiftLeft<4>(hn::UpperHalf(half, even_)));
+    hn::StoreU(hn::BitCast(half_bytes, lanes), half_bytes, out);
+  }
+}
+
+/// Gives the code vectors of a block from the first to the last.
+class CodeUnpacker {
+ public:
+  HWY_INLINE explicit CodeUnpacker(const uint8_t* in);
+  HWY_INLINE CodeVector Next() {
+    const auto code = hn::And(even_, hn::Set(UnsignedTag(), 15u));
+    if constexpr (kLanes == 4) {
+      even_ = hn::ShiftRight<4>(even_);
+      std::swap(even_, odd_);
+    } else {
+      even_ = hn::ShiftRight<kLanes / 2>(even_);
+    }
+    return hn::BitCast(SignedTag(), code);
+  }
+
+ private:
+  hn::Vec<UnsignedTag> even_;
+  hn::Vec<UnsignedTag> odd_;
+};
+
+HWY_INLINE CodeUnpacker::CodeUnpacker(const uint8_t* in) {
+  const ByteTag bytes;
+  const UnsignedTag tag;
+  odd_ = hn::Zero(tag);
+  if constexpr (kLanes == 4) {
+    even_ = hn::BitCast(tag, hn::LoadU(bytes, in));
+    odd_ = hn::BitCast(tag, hn::LoadU(bytes, in + 16));
+  } else if constexpr (kLanes == 8) {
+    even_ = hn::BitCast(tag, hn::LoadU(bytes, in));
+  } else {
+    const hn::Half<ByteTag> half_bytes;
+    const auto lanes = hn::BitCast(hn::Half<UnsignedTag>(), hn::LoadU(half_bytes, in));
+    even_ = hn::Combine(tag, hn::ShiftRight<4>(lanes), lanes);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace interlude
+HWY_AFTER_NAMESPACE();
+#endif  // HWY_TARGET != HWY_SCALAR
+
+#endif  // per-target include guard

@@ -1,0 +1,168 @@
+// The SIMD kernels against the scalar ones, bit for bit, on every instruction set this machine has.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "codec/codec_test_data.h"
+#include "codec/float_environment.h"
+#include "codec/q4_book.h"
+#include "codec/q4_format.h"
+#include "codec/q4_kernels.h"
+#include "hwy/highway.h"
+
+namespace interlude {
+namespace {
+
+/// Guard values on both sides show writes outside the range; the front one also makes starts
+/// unaligned.
+constexpr size_t kGuard = 3;
+
+struct Inputs {
+  std::vector<float> params;
+  std::vector<float> base;
+  std::vector<float> residual;  // empty: no error feedback
+  size_t count = 0;
+};
+
+/// All that the four kernels return and write, guards included.
+struct Outputs {
+  size_t bad_delta = 0;
+  size_t bad_update = 0;
+  std::vector<std::vector<float>> floats;
+  std::vector<std::byte> codes;
+  std::vector<std::byte> scales;
+};
+
+std::vector<float> Guarded(const std::vector<float>& values) {
+  std::vector<float> guarded(values.size() + 2 * kGuard, 77.0f);
+  std::copy(values.begin(), values.end(), guarded.begin() + kGuard);
+  return guarded;
+}
+
+Outputs RunAll(const Q4Kernels& kernels, const Inputs& in) {
+  const size_t n = in.count;
+  const auto params = Guarded(in.params);
+  const auto base = Guarded(in.base);
+  auto delta_residual = Guarded(in.residual);
+  auto update_residual = delta_residual;
+  auto update_base = base;
+  auto apply_base = base;
+  auto apply_params = params;
+  auto sum = base;
+  const auto at = [](auto& values) { return values.data() + kGuard; };
+  const auto at_or_null = [&](auto& values) { return in.residual.empty() ? nullptr : at(values); };
+
+  Outputs out;
+  const size_t blocks = Q4BlockCount(n);
+  out.codes.resize(2 * (blocks * kQ4CodeBytes + 2 * kGuard));
+  out.scales.resize(2 * (blocks * kQ4ScaleBytes + 2 * kGuard));
+  std::byte* delta_codes = out.codes.data() + kGuard;
+  std::byte* delta_scales = out.scales.data() + kGuard;
+  std::byte* update_codes = out.codes.data() + out.codes.size() / 2 + kGuard;
+  std::byte* update_scales = out.scales.data() + out.scales.size() / 2 + kGuard;
+
+  out.bad_delta = kernels.encode_delta(at(params), at(base), at_or_null(delta_residual), n,
+                                       delta_codes, delta_scales);
+  out.bad_update = kernels.encode_update(at(params), at_or_null(update_residual), at(update_base),
+                                         n, update_codes, update_scales);
+  kernels.decode_accumulate(delta_codes, delta_scales, 1.0f / 3.0f, at(sum), n);
+  kernels.apply(delta_codes, delta_scales, at(apply_base), at(apply_params), n);
+  out.floats = {delta_residual, update_residual, update_base, apply_base, apply_params, sum};
+  return out;
+}
+
+void ExpectSame(const Outputs& expected, const Outputs& got) {
+  ASSERT_EQ(expected.bad_delta, got.bad_delta);
+  ASSERT_EQ(expected.bad_update, got.bad_update);
+  ASSERT_TRUE(expected.codes == got.codes);
+  ASSERT_TRUE(expected.scales == got.scales);
+  for (size_t i = 0; i < expected.floats.size(); ++i) {
+    ASSERT_TRUE(SameBits(expected.floats[i], got.floats[i])) << "output array " << i;
+  }
+}
+
+class EveryTarget : public testing::TestWithParam<int64_t> {
+ protected:
+  void SetUp() override {
+    hwy::SetSupportedTargetsForTest(GetParam());
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    ASSERT_STREQ(hwy::TargetName(GetParam()), SimdQ4TargetName());
+  }
+  void TearDown() override {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+
+  void CompareOn(const ValueShape& shape, size_t count, bool with_residual, uint64_t seed) {
+    Rng rng(seed);
+    Inputs in;
+    in.count = count;
+    in.params = shape.make(count, rng);
+    in.base = rng.Below(2) == 0 ? std::vector<float>(count, 0.0f) : GaussianValues(count, rng);
+    if (with_residual) in.residual = Scaled(GaussianValues(count, rng), 0.1f);
+    SCOPED_TRACE(testing::Message()
+                 << shape.name << ", " << count << " values, residual " << with_residual);
+    ExpectSame(RunAll(ScalarQ4Kernels(), in), RunAll(SimdQ4Kernels(), in));
+  }
+
+  const DefaultFloatEnvironment environment_;
+};
+
+TEST_P(EveryTarget, EqualsTheScalarKernelsOnEveryShapeAndTail) {
+  uint64_t seed = 1;
+  for (const ValueShape& shape : ValueShapes()) {
+    for (size_t count = 1; count <= 130; ++count) {
+      CompareOn(shape, count, false, seed++);
+      CompareOn(shape, count, true, seed++);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(EveryTarget, EqualsTheScalarKernelsAtEveryThreshold) {
+  // Ratios a few steps around each threshold, for scales of both signs, with and without rounding
+  // of the scale.
+  for (float maximum : {1.0f, -1.0f, 1.7f, -3.01e-9f}) {
+    Inputs in;
+    for (float threshold : kQ4Thresholds) {
+      float value = threshold * maximum;
+      for (int i = 0; i < 5; ++i) value = std::nextafter(value, -10.0f);
+      std::vector<float> block(64, maximum);
+      for (size_t j = 1; j < 12; ++j) block[j] = value = std::nextafter(value, 10.0f);
+      in.params.insert(in.params.end(), block.begin(), block.end());
+    }
+    in.count = in.params.size();
+    in.base.assign(in.count, 0.0f);
+    SCOPED_TRACE(maximum);
+    ExpectSame(RunAll(ScalarQ4Kernels(), in), RunAll(SimdQ4Kernels(), in));
+  }
+}
+
+TEST_P(EveryTarget, DecodesEveryCodeAtEveryPlace) {
+  std::vector<std::byte> codes(16 * kQ4CodeBytes + 1);
+  std::vector<std::byte> scales(16 * kQ4ScaleBytes + 1);
+  Rng rng(5);
+  for (std::byte& byte : codes) byte = static_cast<std::byte>(rng());
+  for (size_t block = 0; block < 16; ++block)
+    StoreQ4Scale(Q4ScaleOf(0xBF123456u + (block << 22)), &scales[1], block);
+  std::vector<float> expected(16 * kQ4BlockValues, -1.25f);
+  std::vector<float> got = expected;
+  std::vector<float> expected_params = expected;
+  std::vector<float> got_params = expected;
+  ScalarQ4Kernels().apply(&codes[1], &scales[1], expected.data(), expected_params.data(),
+                          expected.size());
+  SimdQ4Kernels().apply(&codes[1], &scales[1], got.data(), got_params.data(), got.size());
+  EXPECT_TRUE(SameBits(expected, got));
+  EXPECT_TRUE(SameBits(expected_params, got_params));
+  EXPECT_TRUE(SameBits(got, got_params));
+}
+
+INSTANTIATE_TEST_SUITE_P(Highway, EveryTarget,
+                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& target) {
+                           return std::string(hwy::TargetName(target.param));
+                         });
+
+}  // namespace
+}  // namespace interlude
