@@ -145,7 +145,7 @@ void Damage(Piece& piece, Rng& rng) {
 }
 
 TEST(PieceSequence, AgreesWithAModelOnRandomSplitsAndRandomDamage) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
     std::vector<size_t> sizes(1 + rng.Below(6));

@@ -1,0 +1,116 @@
+// Whole runs in virtual time: calm ones, one leaver at each moment, and chaos, all held against the model.
+#include <gtest/gtest.h>
+
+#include "protocol/run_machine_test_cluster.h"
+
+namespace interlude {
+namespace {
+
+TEST(RunMachineRandom, ACalmRunOfAnySizeAndModeEndsWell) {
+  for (const uint32_t workers : {1u, 2u, 3u, 8u}) {
+    for (const bool barrier : {false, true}) {
+      for (const bool overtaking : {false, true}) {
+        for (uint64_t seed = 0; seed < 10; ++seed) {
+          SCOPED_TRACE(testing::Message() << workers << " workers, barrier " << barrier << ", overtaking "
+                                          << overtaking << ", seed " << seed);
+          Cluster cluster({.plan = {.workers = workers, .rounds = 4, .evaluate_every = 2, .barrier = barrier},
+                           .chunks = 5,
+                           .overtaking = overtaking},
+                          seed);
+          ASSERT_TRUE(cluster.Drain(10000));
+          EXPECT_TRUE(cluster.model().end()->ok());
+          EXPECT_EQ(cluster.machine().committed_rounds(), 4u);
+          EXPECT_EQ(cluster.counts().refused, 0);
+          EXPECT_EQ(cluster.counts().merged_without_all, 0);
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+/// Takes `steps` calm steps, lets worker 0 leave, and goes on to the end. False when the run ended before.
+bool RunWithALeaver(const RunPlan& plan, int steps) {
+  Cluster cluster({.plan = plan, .chunks = 3, .overtaking = true}, 5);
+  for (int i = 0; i < steps; ++i) cluster.CalmStep();
+  if (cluster.model().end()) return false;
+  const bool in_rounds = cluster.machine().stage() == RunMachine::Stage::kRounds ||
+                         cluster.machine().stage() == RunMachine::Stage::kFinishing;
+  cluster.Leave(0);
+  EXPECT_TRUE(cluster.Drain(10000)) << "the run hangs";
+  const bool should_end_well = plan.workers > 1 || !in_rounds;
+  EXPECT_EQ(cluster.model().end()->ok(), should_end_well) << cluster.model().end()->ToString();
+  return true;
+}
+
+TEST(RunMachineRandom, AWorkerMayLeaveAtEachMomentAndTheOthersGoOn) {
+  for (const uint32_t workers : {1u, 2u, 3u}) {
+    for (const bool barrier : {false, true}) {
+      const RunPlan plan{.workers = workers, .rounds = 3, .evaluate_every = 1, .barrier = barrier};
+      int moments = 0;
+      while (RunWithALeaver(plan, moments)) {
+        ++moments;
+        ASSERT_FALSE(testing::Test::HasFailure())
+            << workers << " workers, barrier " << barrier << ", after " << moments - 1 << " steps";
+      }
+      EXPECT_GT(moments, 20 * static_cast<int>(workers));
+    }
+  }
+}
+
+struct Tally {
+  Cluster::Counts counts;
+  int ended_well = 0;
+  int ended_alone = 0;
+
+  void Add(const Cluster& cluster) {
+    counts.refused += cluster.counts().refused;
+    counts.duplicates += cluster.counts().duplicates;
+    counts.left += cluster.counts().left;
+    counts.wrong_roots += cluster.counts().wrong_roots;
+    counts.late_joins += cluster.counts().late_joins;
+    counts.dropped += cluster.counts().dropped;
+    counts.overtaken += cluster.counts().overtaken;
+    counts.merged_without_all += cluster.counts().merged_without_all;
+    (cluster.model().end()->ok() ? ended_well : ended_alone) += 1;
+  }
+};
+
+Cluster::Options RandomOptions(Rng& rng) {
+  Cluster::Options options;
+  options.plan.workers = static_cast<uint32_t>(1 + rng.Below(8));
+  options.plan.rounds = static_cast<uint32_t>(1 + rng.Below(8));
+  options.plan.evaluate_every = static_cast<uint32_t>(rng.Below(3));
+  options.plan.barrier = rng.Below(2) == 0;
+  options.chunks = static_cast<uint32_t>(1 + rng.Below(6));
+  options.overtaking = rng.Below(2) == 0;
+  return options;
+}
+
+TEST(RunMachineRandom, ChaosBreaksNoInvariantAndNeverHangsARun) {
+  Tally tally;
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(Mix64(seed));
+    Cluster cluster(RandomOptions(rng), seed);
+    const uint64_t chaotic_steps = rng.Below(600);
+    for (uint64_t i = 0; i < chaotic_steps; ++i) cluster.ChaoticStep();
+    EXPECT_TRUE(cluster.Drain(20000)) << "the run hangs in stage " << StageName(cluster.machine().stage());
+    ASSERT_FALSE(testing::Test::HasFailure());
+    tally.Add(cluster);
+  }
+  // The chaos was not a tame one.
+  EXPECT_GT(tally.counts.refused, 10000);
+  EXPECT_GT(tally.counts.duplicates, 1000);
+  EXPECT_GT(tally.counts.left, 500);
+  EXPECT_GT(tally.counts.wrong_roots, 50);
+  EXPECT_GT(tally.counts.late_joins, 500);
+  EXPECT_GT(tally.counts.dropped, 20);
+  EXPECT_GT(tally.counts.overtaken, 100);
+  EXPECT_GT(tally.counts.merged_without_all, 1000);
+  EXPECT_GT(tally.ended_well, 300);
+  EXPECT_GT(tally.ended_alone, 50);
+}
+
+}  // namespace
+}  // namespace interlude

@@ -1,0 +1,95 @@
+// A second, slow and plain account of a run, written from the contract alone: says of each event whether it
+// must be taken, and of each action whether it may come, and what must have come when all is quiet.
+// For tests; reports through GoogleTest's EXPECT.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "protocol/run_machine.h"
+
+namespace interlude {
+
+class RunModel {
+ public:
+  RunModel(const RunPlan& plan, uint32_t chunks) : plan_(plan), chunks_(chunks) {}
+
+  // Whether the event must be taken now.
+  bool MayJoin(std::optional<WorkerId> requested) const;
+  bool MayBeReady(WorkerId w) const;
+  bool MaySendBase(WorkerId w) const;
+  bool MayBegin(WorkerId w, uint32_t round, uint64_t samples) const;
+  bool MayDeliver(WorkerId w, uint32_t round, uint32_t chunk) const;
+  bool IsNew(WorkerId w, uint32_t round, uint32_t chunk) const;
+  bool MayReport(WorkerId w, uint32_t round, const Hash128& root) const;
+  bool MayEvaluate(WorkerId w, uint32_t after) const;
+
+  // The event was taken (or, for Left and WrongRoot, happened).
+  void Joined(WorkerId w) { joined_.insert(w); }
+  void Ready(WorkerId w);
+  void BaseSent() { base_received_ = true; }
+  void Begun(WorkerId w, uint32_t round, uint64_t samples) { rounds_.at(round).samples[w] = samples; }
+  void Delivered(WorkerId w, uint32_t round, uint32_t chunk) { rounds_.at(round).delivered[chunk].insert(w); }
+  void Reported(WorkerId w, uint32_t round) { rounds_.at(round).reported.insert(w); }
+  void WrongRoot(WorkerId w, uint32_t round);
+  void Evaluated(WorkerId w, uint32_t after);
+  void Left(WorkerId w);
+  void Stopped() { stopped_ = true; }
+
+  /// Checks an action against the contract and counts it.
+  void Act(const Action& action, const RunMachine& machine);
+  /// Everything that must have happened by now has.
+  void CheckQuiet() const;
+
+  bool finishing() const { return finishing_; }
+  const std::optional<Status>& end() const { return end_; }
+  bool InMembers(WorkerId w) const { return members_.contains(w); }
+
+ private:
+  struct Round {
+    std::set<WorkerId> present;
+    bool evaluate = false;
+    std::map<WorkerId, uint64_t> samples;
+    std::map<uint32_t, std::set<WorkerId>> delivered;
+    std::set<uint32_t> ordered, sent;
+    bool committed = false;
+    bool ended = false;
+    std::set<WorkerId> reported, evaluated;
+    Nanoseconds end{0};
+  };
+
+  void On(const AskForBase& action);
+  void On(const StartRound& action);
+  void On(const MergeChunk& action);
+  void On(const SendSyncChunk& action);
+  void On(const CommitRound& action);
+  void On(const EndRound& action);
+  void On(const Finish& action);
+  void On(const DropWorker& action);
+  void On(const EndRun& action);
+  void CheckTimes(uint32_t round, const RoundExchange& exchange);
+
+  const Round* Open(uint32_t round) const;
+  bool Complete(const Round& round, WorkerId w) const;
+  bool Mergeable(const Round& round, uint32_t chunk) const;
+  bool AllReported(const Round& round) const;
+  bool Hopeless(const Round& round) const;
+  uint32_t OldestOpen() const;
+  bool MayStartNext() const;
+
+  const RunPlan plan_;
+  const uint32_t chunks_;
+  std::set<WorkerId> joined_, ready_, members_;  // disjoint
+  std::optional<WorkerId> asked_;
+  bool base_received_ = false;
+  std::map<uint32_t, Round> rounds_;  // all that were ever started
+  std::set<WorkerId> finish_awaited_, finish_evaluated_;
+  bool finishing_ = false;
+  bool stopped_ = false;
+  std::optional<Status> end_;
+};
+
+}  // namespace interlude
