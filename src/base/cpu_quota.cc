@@ -110,9 +110,10 @@ int AffinityCores() {
 }  // namespace
 
 int CpuLimits::UsableCores() const {
-  int cores = std::max(1, affinity_cores);
-  if (quota_cores) cores = std::min(cores, static_cast<int>(std::ceil(*quota_cores - 1e-9)));
-  return std::max(1, cores);
+  // In double until the end: a quota file may hold more than an int can.
+  double cores = affinity_cores;
+  if (quota_cores) cores = std::min(cores, std::ceil(*quota_cores - 1e-9));
+  return std::max(1, static_cast<int>(cores));
 }
 
 std::string CpuLimits::ToString() const {

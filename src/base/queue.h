@@ -1,6 +1,7 @@
 // A bounded first-in first-out queue between threads; the only way round state's owner is reached.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -37,8 +38,14 @@ class Queue {
   /// As Pop, but gives up after `duration` (then nothing; ask closed() to tell the two apart).
   template <typename Duration>
   std::optional<T> PopFor(Duration duration) {
+    const auto deadline = std::chrono::steady_clock::now() + duration;
     MutexLock lock(mutex_);
-    if (items_.empty() && !closed_) filled_.WaitFor(mutex_, duration);
+    // A wake-up may be spurious, or another thread may have taken the item: wait for what is left of the time.
+    while (items_.empty() && !closed_) {
+      const auto left = deadline - std::chrono::steady_clock::now();
+      if (left <= left.zero()) break;
+      filled_.WaitFor(mutex_, left);
+    }
     return TakeFront();
   }
 

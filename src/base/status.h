@@ -131,11 +131,11 @@ class [[nodiscard]] StatusOr {
 #define INTERLUDE_STATUS_CONCAT(a, b) INTERLUDE_STATUS_CONCAT_INNER(a, b)
 
 /// Returns from the enclosing function when `expr` (a Status) is an error.
-#define INTERLUDE_RETURN_IF_ERROR(expr)                        \
-  do {                                                         \
-    if (::interlude::Status status_ = (expr); !status_.ok()) { \
-      return status_;                                          \
-    }                                                          \
+#define INTERLUDE_RETURN_IF_ERROR(expr)                                          \
+  do {                                                                           \
+    if (::interlude::Status error_to_return_ = (expr); !error_to_return_.ok()) { \
+      return error_to_return_;                                                   \
+    }                                                                            \
   } while (false)
 
 #define INTERLUDE_ASSIGN_OR_RETURN_INNER(temporary, lhs, expr) \

@@ -1,0 +1,62 @@
+#include "base/hash128.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <vector>
+
+namespace interlude {
+namespace {
+
+Hash128 HashText(std::string_view text) { return HashBytes(std::as_bytes(std::span(text))); }
+
+TEST(Hash128, IsXxh3WithSeedZero) {
+  // The algorithm's published values.
+  EXPECT_EQ(HashText("").ToHex(), "99aa06d3014798d86001c324468d497f");
+  EXPECT_EQ(HashText("a").ToHex(), "a96faf705af16834e6c632b61e964e1f");
+  EXPECT_EQ(HashText("abc").ToHex(), "06b05ab6733a618578af5f94892f3950");
+}
+
+TEST(Hash128, HexIsReadBack) {
+  const Hash128 hash{0x0123456789abcdef, 0x00000000000000ff};
+  EXPECT_EQ(hash.ToHex(), "0123456789abcdef00000000000000ff");
+  EXPECT_EQ(Hash128::FromHex(hash.ToHex()).value(), hash);
+}
+
+TEST(Hash128, OtherTextIsNoHash) {
+  EXPECT_EQ(Hash128::FromHex("").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_FALSE(Hash128::FromHex("0123456789abcdef00000000000000f").ok());
+  EXPECT_FALSE(Hash128::FromHex("0123456789abcdef00000000000000ff0").ok());
+  EXPECT_FALSE(Hash128::FromHex("0123456789ABCDEF00000000000000ff").ok());
+  EXPECT_FALSE(Hash128::FromHex("0123456789abcdeg00000000000000ff").ok());
+}
+
+TEST(Hash128, FloatsAreHashedAsTheyLieInMemory) {
+  const std::vector<float> values = {1.0f, -0.0f, 0.0f};
+  const std::array<unsigned char, 12> bytes = {0, 0, 0x80, 0x3f, 0, 0, 0, 0x80, 0, 0, 0, 0};
+  EXPECT_EQ(HashFloats(values), HashBytes(std::as_bytes(std::span(bytes))));
+  EXPECT_NE(HashFloats(values), HashFloats(std::vector<float>{1.0f, 0.0f, 0.0f})) << "-0 is not 0";
+}
+
+TEST(Hash128, AnyFlippedBitChangesTheHash) {
+  std::vector<std::byte> bytes(300, std::byte{0x5a});
+  std::set<Hash128> hashes = {HashBytes(bytes)};
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    EXPECT_TRUE(hashes.insert(HashBytes(bytes)).second) << bit;
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+  }
+}
+
+TEST(RootHash, IsTheHashOfTheChunkHashesInOrder) {
+  const std::vector<Hash128> chunks = {{0x0102030405060708, 0x1112131415161718}, {1, 2}};
+  const std::array<unsigned char, 32> bytes = {8, 7, 6, 5, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+                                               1, 0, 0, 0, 0, 0, 0, 0, 2,    0,    0,    0,    0,    0,    0,    0};
+  EXPECT_EQ(RootHash(chunks), HashBytes(std::as_bytes(std::span(bytes))));
+  EXPECT_NE(RootHash(chunks), RootHash(std::vector<Hash128>{chunks[1], chunks[0]}));
+  EXPECT_EQ(RootHash({}), HashText(""));
+}
+
+}  // namespace
+}  // namespace interlude

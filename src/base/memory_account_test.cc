@@ -1,0 +1,95 @@
+#include "base/memory_account.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace interlude {
+namespace {
+
+constexpr int64_t kPage = 4096;
+
+MemoryUse UseOf(const std::string& owner) {
+  for (const MemoryUse& use : MemoryUses()) {
+    if (use.owner == owner) return use;
+  }
+  return {};
+}
+
+TEST(MemoryAccount, CountsWhatIsHeldAndTheMostEverHeld) {
+  AccountMemory("account", 100);
+  AccountMemory("account", 50);
+  AccountMemory("account", -120);
+  EXPECT_EQ(UseOf("account").bytes, 30);
+  EXPECT_EQ(UseOf("account").peak_bytes, 150);
+}
+
+TEST(MemoryAccount, OwnersAreListedByName) {
+  AccountMemory("z last", 1);
+  AccountMemory("a first", 1);
+  const auto uses = MemoryUses();
+  EXPECT_TRUE(std::is_sorted(uses.begin(), uses.end(),
+                             [](const MemoryUse& a, const MemoryUse& b) { return a.owner < b.owner; }));
+}
+
+TEST(MemoryAccount, ThreadsLoseNoCounts) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < 1000; ++i) AccountMemory("threads", i % 2 == 0 ? 3 : -1);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(UseOf("threads").bytes, 3000);
+}
+
+TEST(Buffer, IsZeroAlignedAndCountedWhileItLives) {
+  {
+    Buffer buffer("buffer", 10'000);
+    EXPECT_EQ(buffer.size(), 10'000u);
+    EXPECT_EQ(buffer.bytes().size(), 10'000u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.bytes().data()) % 64, 0u);
+    EXPECT_TRUE(std::ranges::all_of(buffer.bytes(), [](std::byte b) { return b == std::byte{0}; }));
+    EXPECT_EQ(UseOf("buffer").bytes, 3 * kPage);
+  }
+  EXPECT_EQ(UseOf("buffer").bytes, 0);
+  EXPECT_EQ(UseOf("buffer").peak_bytes, 3 * kPage);
+}
+
+TEST(Buffer, FloatsViewTheWholeMemory) {
+  Buffer buffer = Buffer::Floats("floats", 1'000'000);  // large: huge pages are asked for
+  ASSERT_EQ(buffer.floats().size(), 1'000'000u);
+  buffer.floats().front() = 1.0f;
+  buffer.floats().back() = 2.0f;
+  EXPECT_EQ(buffer.bytes()[3], std::byte{0x3f});
+  EXPECT_EQ(std::as_const(buffer).floats().back(), 2.0f);
+}
+
+TEST(Buffer, MovingHandsTheMemoryOverAndCountsItOnce) {
+  Buffer first("moved", 100);
+  first.bytes()[7] = std::byte{42};
+  const std::byte* place = first.bytes().data();
+  Buffer second(std::move(first));
+  EXPECT_EQ(second.bytes().data(), place);
+  EXPECT_EQ(UseOf("moved").bytes, kPage);
+
+  Buffer third("replaced", 100);
+  third = std::move(second);
+  EXPECT_EQ(third.bytes()[7], std::byte{42});
+  EXPECT_EQ(UseOf("replaced").bytes, 0);
+  EXPECT_EQ(UseOf("moved").bytes, kPage);
+  third = Buffer();
+  EXPECT_EQ(UseOf("moved").bytes, 0);
+}
+
+TEST(Buffer, AnEmptyOneHoldsNothing) {
+  const Buffer none;
+  const Buffer empty("empty", 0);
+  EXPECT_TRUE(none.bytes().empty() && empty.bytes().empty());
+  EXPECT_EQ(UseOf("empty").bytes, 0);
+}
+
+}  // namespace
+}  // namespace interlude
