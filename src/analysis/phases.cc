@@ -1,0 +1,139 @@
+// Spans of a round -> phases of a round -> phases of a typical round.
+#include <map>
+#include <utility>
+
+#include "analysis/analyze_run.h"
+#include "analysis/durations.h"
+
+namespace interlude {
+namespace {
+
+/// One process's part in one phase.
+struct Part {
+  double inside = 0, busy = 0, cpu = 0, delay = 0;
+};
+
+PhaseSummary SummarizeParts(Phase phase, const std::map<std::pair<int32_t, int32_t>, Part>& parts) {
+  std::vector<double> inside, busy, cpu, delay;
+  for (const auto& [process, part] : parts) {
+    inside.push_back(part.inside);
+    busy.push_back(part.busy);
+    cpu.push_back(part.cpu);
+    delay.push_back(part.delay);
+  }
+  PhaseSummary summary;
+  summary.phase = phase;
+  summary.inside_seconds = SpreadOf(std::move(inside));
+  summary.busy_seconds = SpreadOf(std::move(busy));
+  summary.cpu_seconds = SpreadOf(std::move(cpu));
+  summary.run_delay_seconds = SpreadOf(std::move(delay));
+  return summary;
+}
+
+/// The median over rounds of what `get` finds in each.
+template <typename Get>
+double MedianOver(const std::vector<const PhaseSummary*>& rounds, Get get) {
+  std::vector<double> values;
+  for (const PhaseSummary* round : rounds) values.push_back(get(*round));
+  return MedianOf(std::move(values));
+}
+
+Spread MedianSpread(const std::vector<const PhaseSummary*>& rounds, Spread PhaseSummary::*field) {
+  Spread spread;
+  spread.min = MedianOver(rounds, [&](const PhaseSummary& p) { return (p.*field).min; });
+  spread.median = MedianOver(rounds, [&](const PhaseSummary& p) { return (p.*field).median; });
+  spread.max = MedianOver(rounds, [&](const PhaseSummary& p) { return (p.*field).max; });
+  spread.count = static_cast<size_t>(
+      MedianOver(rounds, [&](const PhaseSummary& p) { return static_cast<double>((p.*field).count); }));
+  return spread;
+}
+
+std::vector<const PhaseSummary*> Find(const std::vector<RoundSummary>& rounds, size_t first, Phase phase) {
+  std::vector<const PhaseSummary*> found;
+  for (size_t i = first; i < rounds.size(); ++i) {
+    for (const PhaseSummary& summary : rounds[i].phases) {
+      if (summary.phase == phase) found.push_back(&summary);
+    }
+  }
+  return found;
+}
+
+template <typename Get>
+double MedianOverRounds(const std::vector<RoundSummary>& rounds, size_t first, Get get) {
+  std::vector<double> values;
+  for (size_t i = first; i < rounds.size(); ++i) {
+    if (const std::optional<double> value = get(rounds[i])) values.push_back(*value);
+  }
+  return MedianOf(std::move(values));
+}
+
+std::optional<RoundStages> TypicalStages(const std::vector<RoundSummary>& rounds, size_t first) {
+  bool any = false;
+  for (size_t i = first; i < rounds.size(); ++i) any = any || rounds[i].stages.has_value();
+  if (!any) return std::nullopt;
+  const auto median = [&](double RoundStages::*field) {
+    return MedianOverRounds(rounds, first, [&](const RoundSummary& round) -> std::optional<double> {
+      if (!round.stages) return std::nullopt;
+      return (*round.stages).*field;
+    });
+  };
+  return RoundStages{median(&RoundStages::until_first_delta_seconds), median(&RoundStages::deltas_arriving_seconds),
+                     median(&RoundStages::until_committed_seconds), median(&RoundStages::until_verified_seconds)};
+}
+
+}  // namespace
+
+std::vector<PhaseSummary> SummarizePhases(const std::vector<Span>& spans) {
+  std::map<Phase, std::map<std::pair<int32_t, int32_t>, Part>> parts;
+  std::map<Phase, std::pair<double, double>> bytes_and_failed;
+  for (const Span& span : spans) {
+    if (!IsPossible(span)) continue;
+    Part& part = parts[span.phase][{span.recorded_by, span.about_worker}];
+    part.inside += InsideSeconds(span);
+    part.busy += Seconds(span.busy_ns);
+    part.cpu += Seconds(span.cpu_ns);
+    part.delay += Seconds(span.run_delay_ns);
+    bytes_and_failed[span.phase].first += static_cast<double>(span.bytes);
+    bytes_and_failed[span.phase].second += span.ok ? 0 : 1;
+  }
+  std::vector<PhaseSummary> phases;
+  for (const Phase phase : kAllPhases) {
+    const auto found = parts.find(phase);
+    if (found == parts.end()) continue;
+    phases.push_back(SummarizeParts(phase, found->second));
+    phases.back().bytes = bytes_and_failed[phase].first;
+    phases.back().failed = bytes_and_failed[phase].second;
+  }
+  return phases;
+}
+
+TypicalRound SummarizeTypicalRound(const std::vector<RoundSummary>& rounds) {
+  const size_t first = rounds.size() > 1 ? 1 : 0;
+  const auto median = [&](auto get) { return MedianOverRounds(rounds, first, get); };
+  TypicalRound typical;
+  typical.rounds = static_cast<uint32_t>(rounds.size() - first);
+  typical.wall_seconds = median([](const RoundSummary& r) { return std::optional(r.wall_seconds); });
+  typical.slowest_train_seconds = median([](const RoundSummary& r) { return r.slowest_train_seconds; });
+  typical.exchange_seconds = median([](const RoundSummary& r) { return r.exchange_seconds; });
+  typical.slowest_train_share = median([](const RoundSummary& r) { return std::optional(r.train_share.max); });
+  typical.upload_bytes = median([](const RoundSummary& r) { return std::optional(r.upload_bytes.median); });
+  typical.download_bytes = median([](const RoundSummary& r) { return std::optional(r.download_bytes.median); });
+  typical.stages = TypicalStages(rounds, first);
+  for (const Phase phase : kAllPhases) {
+    std::vector<const PhaseSummary*> found = Find(rounds, first, phase);
+    if (found.empty()) found = Find(rounds, 0, phase);  // preparation happens in the first round only
+    if (found.empty()) continue;
+    PhaseSummary summary;
+    summary.phase = phase;
+    summary.inside_seconds = MedianSpread(found, &PhaseSummary::inside_seconds);
+    summary.busy_seconds = MedianSpread(found, &PhaseSummary::busy_seconds);
+    summary.cpu_seconds = MedianSpread(found, &PhaseSummary::cpu_seconds);
+    summary.run_delay_seconds = MedianSpread(found, &PhaseSummary::run_delay_seconds);
+    summary.bytes = MedianOver(found, [](const PhaseSummary& p) { return p.bytes; });
+    summary.failed = MedianOver(found, [](const PhaseSummary& p) { return p.failed; });
+    typical.phases.push_back(summary);
+  }
+  return typical;
+}
+
+}  // namespace interlude

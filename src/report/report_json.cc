@@ -1,0 +1,162 @@
+#include <nlohmann/json.hpp>
+
+#include "report/run_report.h"
+
+namespace interlude {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json FromSpread(const Spread& spread) {
+  return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}};
+}
+
+Json FromStages(const std::optional<RoundStages>& stages) {
+  if (!stages) return nullptr;
+  return {{"until_first_delta_seconds", stages->until_first_delta_seconds},
+          {"deltas_arriving_seconds", stages->deltas_arriving_seconds},
+          {"until_committed_seconds", stages->until_committed_seconds},
+          {"until_verified_seconds", stages->until_verified_seconds}};
+}
+
+Json FromPhases(const std::vector<PhaseSummary>& phases) {
+  Json list = Json::array();
+  for (const PhaseSummary& phase : phases) {
+    list.push_back({{"phase", PhaseName(phase.phase)},
+                    {"side", IsWorkerPhase(phase.phase) ? "worker" : "coordinator"},
+                    {"processes", phase.processes()},
+                    {"inside_seconds", FromSpread(phase.inside_seconds)},
+                    {"busy_seconds", FromSpread(phase.busy_seconds)},
+                    {"cpu_seconds", FromSpread(phase.cpu_seconds)},
+                    {"run_delay_seconds", FromSpread(phase.run_delay_seconds)},
+                    {"bytes", phase.bytes},
+                    {"failed", phase.failed}});
+  }
+  return list;
+}
+
+Json FromRound(const RoundSummary& round) {
+  return {{"round", round.round},
+          {"wall_seconds", round.wall_seconds},
+          {"slowest_train_seconds", OrNull(round.slowest_train_seconds)},
+          {"slowest_worker", OrNull(round.slowest_worker)},
+          {"exchange_seconds", OrNull(round.exchange_seconds)},
+          {"train_share", round.train_share.count == 0 ? Json(nullptr) : FromSpread(round.train_share)},
+          {"upload_bytes", FromSpread(round.upload_bytes)},
+          {"download_bytes", FromSpread(round.download_bytes)},
+          {"workers", round.workers},
+          {"samples", round.samples},
+          {"mean_loss", round.mean_loss},
+          {"accuracy", OrNull(round.accuracy)},
+          {"root_hash", round.root_hash},
+          {"disagreeing_workers", round.disagreeing_workers},
+          {"unverified_workers", round.unverified_workers},
+          {"repaired_chunks", round.repaired_chunks},
+          {"stages", FromStages(round.stages)},
+          {"first_sync_after_last_delta_seconds", OrNull(round.first_sync_after_last_delta_seconds)},
+          {"phases", FromPhases(round.phases)}};
+}
+
+Json FromTypical(const TypicalRound& typical) {
+  return {{"rounds", typical.rounds},
+          {"wall_seconds", typical.wall_seconds},
+          {"slowest_train_seconds", typical.slowest_train_seconds},
+          {"exchange_seconds", typical.exchange_seconds},
+          {"slowest_train_share", typical.slowest_train_share},
+          {"upload_bytes", typical.upload_bytes},
+          {"download_bytes", typical.download_bytes},
+          {"stages", FromStages(typical.stages)},
+          {"phases", FromPhases(typical.phases)}};
+}
+
+Json FromWorker(const WorkerSummary& worker) {
+  const WorkerRecord& record = worker.record;
+  return {{"worker", record.worker},
+          {"host", record.host},
+          {"process_id", record.process_id},
+          {"visible_cores", record.visible_cores},
+          {"usable_cores", record.usable_cores},
+          {"quota_cores", record.quota_cores > 0 ? Json(record.quota_cores) : Json(nullptr)},
+          {"threads", record.threads},
+          {"software", record.software},
+          {"left", record.left_ns.has_value()},
+          {"left_reason", record.left_reason},
+          {"rounds", worker.rounds},
+          {"samples", worker.samples},
+          {"repaired_chunks", worker.repaired_chunks},
+          {"train_seconds", worker.train_seconds},
+          {"encode_seconds", worker.encode_seconds},
+          {"apply_seconds", worker.apply_seconds},
+          {"run_delay_seconds", worker.run_delay_seconds},
+          {"train_share", worker.train_share}};
+}
+
+Json FromTotals(const RunSummary& run) {
+  return {{"rounds", run.rounds.size()},
+          {"wall_seconds", run.wall_seconds},
+          {"gap_seconds", run.gap_seconds},
+          {"slowest_train_seconds", run.slowest_train_seconds},
+          {"exchange_seconds", run.exchange_seconds},
+          {"samples", run.samples},
+          {"samples_per_second", run.samples_per_second},
+          {"upload_bytes", run.upload_bytes},
+          {"download_bytes", run.download_bytes},
+          {"repaired_chunks", run.repaired_chunks},
+          {"workers_left", run.workers_left},
+          {"final_accuracy", OrNull(run.final_accuracy)},
+          {"final_loss", OrNull(run.final_loss)},
+          {"final_root_hash", run.rounds.empty() ? Json(nullptr) : Json(run.rounds.back().root_hash)},
+          {"hashes_agree", run.hashes_agree},
+          {"impossible_spans", run.impossible_spans}};
+}
+
+Json FromEvaluations(const std::vector<EvaluationRecord>& evaluations) {
+  Json list = Json::array();
+  for (const EvaluationRecord& e : evaluations) {
+    list.push_back({{"after_rounds", e.after_rounds},
+                    {"samples", e.samples},
+                    {"correct", e.correct},
+                    {"mean_loss", e.mean_loss}});
+  }
+  return list;
+}
+
+Json FromEvents(const RunSummary& run) {
+  Json list = Json::array();
+  for (const EventRecord& event : run.events) {
+    list.push_back({{"at_ns", event.at_ns},
+                    {"round", OrNull(event.round)},
+                    {"worker", event.worker == kNoWorker ? Json(nullptr) : Json(event.worker)},
+                    {"kind", event.kind},
+                    {"text", event.text}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string FormatRunJson(const RunSummary& run) {
+  Json json = {{"format", "interlude-run-report"},
+               {"version", 1},
+               {"meta", run.meta},
+               {"total", FromTotals(run)},
+               {"typical_round", FromTypical(run.typical)}};
+  Json rounds = Json::array();
+  for (const RoundSummary& round : run.rounds) rounds.push_back(FromRound(round));
+  Json workers = Json::array();
+  for (const WorkerSummary& worker : run.workers) workers.push_back(FromWorker(worker));
+  json["rounds"] = std::move(rounds);
+  json["workers"] = std::move(workers);
+  json["evaluations"] = FromEvaluations(run.evaluations);
+  json["events"] = FromEvents(run);
+  json["notes"] = {"phases run in parallel: their times overlap and must not be added up",
+                   "the clocks of different processes are not compared"};
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace interlude

@@ -1,0 +1,174 @@
+#include "report/run_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/analyze_run.h"
+#include "ledger/sample_run.h"
+
+namespace interlude {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+RunSummary RecordedRun() {
+  auto run = AnalyzeRunDirectory(INTERLUDE_SOURCE_DIR "/testdata/run_db");
+  EXPECT_TRUE(run.ok()) << run.status().ToString();
+  return std::move(run).value();
+}
+
+/// A run of `rounds` rounds of one second with one worker.
+RunSummary LongRun(uint32_t rounds) {
+  auto database = *RunDatabase::Create(":memory:");
+  for (uint32_t i = 0; i < rounds; ++i) {
+    const Span train{Phase::kTrain, i, 0, kNoWorker, 0, 900'000'000, 900'000'000};
+    EXPECT_TRUE(database
+                    ->AddRound({.round = i, .begin_ns = i * 1'000'000'000ll, .end_ns = (i + 1) * 1'000'000'000ll},
+                               {}, {train})
+                    .ok());
+  }
+  return *AnalyzeRun(*database);
+}
+
+/// Compares with a file in testdata/report; with INTERLUDE_UPDATE_GOLDEN set, writes it instead.
+void ExpectGolden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(INTERLUDE_SOURCE_DIR "/testdata/report/") + name;
+  if (std::getenv("INTERLUDE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path) << text;
+    return;
+  }
+  std::ifstream file(path);
+  EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(file), {}))
+      << path << " differs; run again with INTERLUDE_UPDATE_GOLDEN=1 if the new text is right";
+}
+
+size_t WidestLine(const std::string& text) {
+  std::istringstream lines(text);
+  size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
+  return widest;
+}
+
+TEST(RunReport, OfTheRecordedRunIsTheGoldenText) { ExpectGolden("sample.txt", FormatRunReport(RecordedRun())); }
+
+TEST(RunReport, AsJsonOfTheRecordedRunIsTheGoldenText) { ExpectGolden("sample.json", FormatRunJson(RecordedRun())); }
+
+TEST(RunReport, FitsTheWidthAndIsPlainAscii) {
+  const std::string text = FormatRunReport(RecordedRun());
+  EXPECT_LE(WidestLine(text), kReportWidth);
+  EXPECT_EQ(text.find_first_not_of("\n !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`"
+                                   "abcdefghijklmnopqrstuvwxyz{|}~"),
+            std::string::npos);
+}
+
+TEST(RunReport, FitsTheWidthWithTheFiguresOfALargeModelToo) {
+  auto database = *RunDatabase::Create(":memory:");
+  constexpr int64_t kSecond = 1'000'000'000;
+  for (uint32_t i = 1000; i < 1003; ++i) {
+    std::vector<Span> spans;
+    std::vector<WorkerRoundRecord> parts;
+    for (int32_t worker = 0; worker < 16; ++worker) {
+      for (const Phase phase : kAllPhases) {
+        const bool of_worker = IsWorkerPhase(phase);
+        spans.push_back({phase, i, of_worker ? worker : kNoWorker, of_worker ? kNoWorker : worker, 0, 99 * kSecond,
+                         98 * kSecond, 1500 * kSecond, 97 * kSecond, 335'750'000, 632, false});
+      }
+      parts.push_back({i, worker, 640, 1, "x", 0, 335'750'000, 335'750'000});
+    }
+    ASSERT_TRUE(database
+                    ->AddRound({i, i * 1108 * kSecond, (i + 1) * 1108 * kSecond, 0, 0, 0, 0, "x", 16, 10'240'000,
+                                12.3456},
+                               parts, spans)
+                    .ok());
+  }
+  ASSERT_TRUE(database->AddEvaluation({2, 10, 10, 0}).ok());
+  ASSERT_TRUE(database
+                  ->AddWorker({12, "a-very-long-host-name.example.org", 1, 128, 127.5, 64, 64, "", 0, 5, "lost"})
+                  .ok());
+  const std::string text = FormatRunReport(*AnalyzeRun(*database));
+  EXPECT_LE(WidestLine(text), kReportWidth) << text;
+}
+
+TEST(RunReport, SaysThatParallelTimesAreNotToBeAddedAndThatClocksAreNotCompared) {
+  const std::string text = FormatRunReport(RecordedRun());
+  EXPECT_THAT(text, HasSubstr("must not be added up"));
+  EXPECT_THAT(text, HasSubstr("clocks of different processes are not compared"));
+}
+
+TEST(RunReport, TheHeadlineSaysWhereAMedianRoundWent) {
+  std::string text = FormatRunReport(LongRun(12));
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  EXPECT_THAT(text, HasSubstr("12 rounds in 12.0 s"));
+  EXPECT_THAT(text, HasSubstr("A median round took 1.00 s, of which 0.90 s (90 %) was training on the slowest "
+                              "worker; the exchange took 0.10 s"));
+}
+
+TEST(RunReport, ColourOnlyAddsToTheHeadings) {
+  const RunSummary run = RecordedRun();
+  std::string colored = FormatRunReport(run, {.color = true});
+  EXPECT_THAT(colored, HasSubstr("\x1b[1mRounds"));
+  for (const std::string code : {"\x1b[1m", "\x1b[0m"}) {
+    for (size_t at; (at = colored.find(code)) != std::string::npos;) colored.erase(at, code.size());
+  }
+  EXPECT_EQ(colored, FormatRunReport(run));
+}
+
+TEST(RunReport, ALongRunListsTheFirstRoundAndTheLastOnes) {
+  const RunSummary run = LongRun(100);
+  const std::string text = FormatRunReport(run, {.max_rounds = 5, .phases_by_round = false});
+  EXPECT_THAT(text, HasSubstr("... 95 rounds left out"));
+  EXPECT_THAT(text, HasSubstr("\n      0  1.000"));
+  EXPECT_THAT(text, HasSubstr("\n     96  1.000"));
+  EXPECT_THAT(text, Not(HasSubstr("\n     95  1.000")));
+  EXPECT_THAT(FormatRunReport(run, {.max_rounds = 0}), Not(HasSubstr("left out;")));
+  EXPECT_EQ(nlohmann::json::parse(FormatRunJson(run))["rounds"].size(), 100u);
+}
+
+TEST(RunReport, DifferingParametersAreSaidLoudlyAndWithWhoAndWhen) {
+  auto database = *RunDatabase::Create(":memory:");
+  ASSERT_TRUE(database
+                  ->AddRound({.round = 3, .end_ns = 1'000'000'000, .root_hash = "aa"},
+                             {{.round = 3, .worker = 5, .root_hash = "bb"}}, {})
+                  .ok());
+  const std::string text = FormatRunReport(*AnalyzeRun(*database));
+  EXPECT_THAT(text, HasSubstr("PARAMETERS DIFFER: another root hash from worker 5 in round 3."));
+  EXPECT_THAT(text, Not(HasSubstr("agree")));
+}
+
+TEST(RunReport, ARunWithoutAFinishedRoundStillSaysWhatHappened) {
+  auto database = *RunDatabase::Create(":memory:");
+  ASSERT_TRUE(database->AddEvent({5, {}, 1, "worker_left", "worker 1 left: killed"}).ok());
+  const RunSummary run = *AnalyzeRun(*database);
+  const std::string text = FormatRunReport(run);
+  EXPECT_THAT(text, HasSubstr("No round has finished."));
+  EXPECT_THAT(text, HasSubstr("worker_left: worker 1 left: killed"));
+  EXPECT_TRUE(nlohmann::json::parse(FormatRunJson(run))["total"]["final_root_hash"].is_null());
+}
+
+TEST(RunReport, TextFromOtherMachinesCannotWriteToTheTerminalNorBreakTheJson) {
+  auto database = *RunDatabase::Create(":memory:");
+  ASSERT_TRUE(database->SetMeta(kMetaTitle, "\x1b[2Jtitle").ok());
+  ASSERT_TRUE(database->AddWorker({.worker = 0, .host = "\x1b]0;evil\xff"}).ok());
+  ASSERT_TRUE(database->AddEvent({5, {}, 0, "k\x1b", "text\r\xff"}).ok());
+  ASSERT_TRUE(database
+                  ->AddRound({.round = 0, .end_ns = 5, .root_hash = "\x1b\xff",
+                              .mean_loss = std::numeric_limits<double>::quiet_NaN()},
+                             {}, {})
+                  .ok());
+  const RunSummary run = *AnalyzeRun(*database);
+  EXPECT_EQ(FormatRunReport(run).find_first_of("\x1b\r\xff"), std::string::npos);
+  const auto json = nlohmann::json::parse(FormatRunJson(run));
+  EXPECT_TRUE(json["rounds"][0]["mean_loss"].is_null());
+  EXPECT_EQ(json["workers"][0]["host"], "\x1b]0;evil\xef\xbf\xbd");
+}
+
+}  // namespace
+}  // namespace interlude
