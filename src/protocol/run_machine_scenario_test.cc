@@ -1,0 +1,277 @@
+// Turns of a run that deserve a name: the base, late joining, leaving, overtaking, the end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "protocol/run_machine_test_util.h"
+
+namespace interlude {
+namespace {
+
+using Stage = RunMachine::Stage;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Short words for what workers do; each expects to be taken and returns the actions that follow.
+class Story {
+ public:
+  using Texts = std::vector<std::string>;
+  Story(const RunPlan& plan, uint32_t chunks) : run_(plan), chunks_(chunks) {}
+
+  RunMachine& machine() { return run_.machine(); }
+  Texts Join(WorkerId w) {
+    const auto joined = machine().Join(w, run_.Tick());
+    EXPECT_TRUE(joined.ok()) << joined.status().ToString();
+    return run_.Carry();
+  }
+  Texts Ready(WorkerId w) { return Take(machine().WorkerReady(w, chunks_, run_.Tick())); }
+  Texts Base(WorkerId w) { return Take(machine().BaseReceived(w, run_.Tick())); }
+  Texts Left(WorkerId w) {
+    machine().WorkerLeft(w, run_.Tick());
+    return run_.Carry();
+  }
+  /// Begins and delivers the chunks [0, count).
+  Texts Upload(WorkerId w, uint32_t round, uint32_t count) {
+    Texts texts = Take(machine().UploadBegun(w, round, 10 + static_cast<uint64_t>(w), run_.Tick()));
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto fresh = machine().ChunkReceived(w, round, i, run_.Tick());
+      EXPECT_TRUE(fresh.ok()) << fresh.status().ToString();
+      for (std::string& text : run_.Carry()) texts.push_back(std::move(text));
+    }
+    return texts;
+  }
+  Texts Report(WorkerId w, uint32_t round) {
+    return Take(machine().RoundReported(w, round, RootOf(round), run_.Tick()));
+  }
+  Texts Evaluate(WorkerId w, uint32_t after) { return Take(machine().EvaluationReported(w, after, run_.Tick())); }
+
+  /// All ids join, are ready, and the base comes: round 0 is started.
+  void Begin(uint32_t workers) {
+    for (uint32_t w = 0; w < workers; ++w) {
+      Join(static_cast<WorkerId>(w));
+      Ready(static_cast<WorkerId>(w));
+    }
+    Base(0);
+    EXPECT_EQ(machine().stage(), Stage::kRounds);
+  }
+  Texts Take(const Status& status) {
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return run_.Carry();
+  }
+  Nanoseconds Tick() { return run_.Tick(); }
+
+ private:
+  CarriedMachine run_;
+  const uint32_t chunks_;
+};
+
+TEST(RunMachineScenario, TheBaseIsAskedForAgainWhenItsGiverIsLost) {
+  Story run({.workers = 2}, 1);
+  for (const WorkerId w : {0, 1}) run.Join(w);
+  run.Ready(0);
+  EXPECT_THAT(run.Ready(1), ElementsAre("AskForBase 0"));
+  EXPECT_THAT(run.Left(0), IsEmpty());
+  EXPECT_EQ(run.machine().stage(), Stage::kGathering);
+  run.Join(0);
+  EXPECT_THAT(run.Ready(0), ElementsAre("AskForBase 0"));
+  run.Left(0);
+  EXPECT_EQ(run.machine().BaseReceived(1, run.Tick()).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(RunMachineScenario, ABaseInTransitOutlivesTheLossOfAnotherWorkerAndIsNotAskedForTwice) {
+  Story run({.workers = 2}, 1);
+  for (const WorkerId w : {0, 1}) {
+    run.Join(w);
+    run.Ready(w);
+  }
+  run.Left(1);
+  EXPECT_EQ(run.machine().stage(), Stage::kGathering);
+  run.Join(1);
+  EXPECT_THAT(run.Ready(1), IsEmpty());
+  EXPECT_EQ(run.machine().stage(), Stage::kAwaitingBase);
+  EXPECT_THAT(run.Base(0), ElementsAre("StartRound 0 members 0,1 joining 0,1"));
+}
+
+TEST(RunMachineScenario, ABaseThatCameWhileGatheringIsKept) {
+  Story run({.workers = 2}, 1);
+  for (const WorkerId w : {0, 1}) {
+    run.Join(w);
+    run.Ready(w);
+  }
+  run.Left(1);
+  EXPECT_THAT(run.Base(0), IsEmpty());
+  run.Left(0);  // even its giver may go
+  for (const WorkerId w : {0, 1}) run.Join(w);
+  run.Ready(0);
+  EXPECT_THAT(run.Ready(1), ElementsAre("StartRound 0 members 0,1 joining 0,1"));
+}
+
+TEST(RunMachineScenario, ALateWorkerBeginsWithTheNextRoundPipelined) {
+  Story run({.workers = 2, .rounds = 3}, 1);
+  run.Begin(2);
+  run.Left(1);
+  run.Join(1);
+  EXPECT_THAT(run.Ready(1), IsEmpty());
+  EXPECT_EQ(run.machine().UploadBegun(1, 0, 11, run.Tick()).code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(run.Upload(0, 0, 1), ElementsAre("MergeChunk 0/0 from 0:10", "SendSyncChunk 0/0", "CommitRound 0",
+                                               "StartRound 1 members 0,1 joining 1"));
+  // Round 0 awaits only its own members.
+  EXPECT_EQ(run.machine().RoundReported(1, 0, RootOf(0), run.Tick()).code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(run.Report(0, 0), ElementsAre("EndRound 0"));
+}
+
+TEST(RunMachineScenario, WithABarrierTheNextRoundStartsWhenTheLastReportIsIn) {
+  Story run({.workers = 2, .rounds = 2, .barrier = true}, 2);
+  run.Begin(2);
+  EXPECT_THAT(run.Upload(0, 0, 2), IsEmpty());
+  EXPECT_THAT(run.Upload(1, 0, 2),
+              ElementsAre("MergeChunk 0/0 from 0:10,1:11", "MergeChunk 0/1 from 0:10,1:11", "SendSyncChunk 0/0",
+                          "SendSyncChunk 0/1", "CommitRound 0"));
+  EXPECT_THAT(run.Report(1, 0), IsEmpty());
+  EXPECT_EQ(run.machine().UploadBegun(1, 1, 11, run.Tick()).code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(run.Report(0, 0), ElementsAre("EndRound 0", "StartRound 1 members 0,1 joining "));
+}
+
+TEST(RunMachineScenario, WithABarrierTheFinishWaitsForTheLastReport) {
+  Story run({.workers = 1, .rounds = 1, .barrier = true}, 1);
+  run.Begin(1);
+  run.Upload(0, 0, 1);
+  EXPECT_EQ(run.machine().stage(), Stage::kRounds);
+  EXPECT_THAT(run.Report(0, 0), ElementsAre("EndRound 0", "Finish 0"));
+  EXPECT_THAT(run.Evaluate(0, 1), ElementsAre("EndRun OK"));
+}
+
+TEST(RunMachineScenario, ADeltaCountsThoughItsWorkerLeft) {
+  Story run({.workers = 2, .rounds = 2}, 2);
+  run.Begin(2);
+  run.Upload(1, 0, 1);
+  EXPECT_THAT(run.Left(1), IsEmpty());
+  EXPECT_THAT(run.Upload(0, 0, 2),
+              ElementsAre("MergeChunk 0/0 from 0:10,1:11", "SendSyncChunk 0/0", "MergeChunk 0/1 from 0:10",
+                          "SendSyncChunk 0/1", "CommitRound 0", "StartRound 1 members 0 joining "));
+}
+
+TEST(RunMachineScenario, AnUploadThatOvertakesAReportWaitsForTheEndOfTheRoundBefore) {
+  Story run({.workers = 2, .rounds = 2}, 1);
+  run.Begin(2);
+  for (const WorkerId w : {0, 1}) run.Upload(w, 0, 1);
+  EXPECT_THAT(run.Upload(0, 1, 1), IsEmpty());
+  EXPECT_THAT(run.Upload(1, 1, 1), IsEmpty());
+  EXPECT_THAT(run.Report(0, 0), IsEmpty());
+  EXPECT_THAT(run.Report(1, 0), ElementsAre("EndRound 0", "MergeChunk 1/0 from 0:10,1:11", "SendSyncChunk 1/0",
+                                            "CommitRound 1", "Finish 0,1"));
+}
+
+TEST(RunMachineScenario, AWrongRootTakesTheNextDeltaOfItsWorkerWithIt) {
+  Story run({.workers = 2, .rounds = 2}, 1);
+  run.Begin(2);
+  for (const WorkerId w : {0, 1}) run.Upload(w, 0, 1);
+  run.Upload(1, 1, 1);  // overtakes its report
+  const Status wrong = run.machine().RoundReported(1, 0, RootOf(8), run.Tick());
+  EXPECT_EQ(wrong.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(wrong.message(), HasSubstr(RootOf(8).ToHex().substr(0, 12)));
+  EXPECT_THAT(wrong.message(), HasSubstr(RootOf(0).ToHex().substr(0, 12)));
+  run.Report(0, 0);
+  run.Upload(0, 1, 1);
+  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 0", "MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0",
+                                       "CommitRound 1", "Finish 0"));
+}
+
+TEST(RunMachineScenario, TheRunEndsWhenAllLeaveAnUnfinishedRoundThoughOthersAreReady) {
+  Story run({.workers = 2, .rounds = 2}, 2);
+  run.Begin(2);
+  run.Left(1);
+  run.Join(1);
+  run.Ready(1);
+  run.Upload(0, 0, 1);
+  EXPECT_THAT(run.Left(0), ElementsAre("EndRun UNAVAILABLE"));
+  EXPECT_THAT(run.machine().Join({}, run.Tick()).status().message(), HasSubstr("0 of 2 round(s)"));
+}
+
+TEST(RunMachineScenario, ReadyWorkersGoOnFromACommitThatNoMemberOutlived) {
+  for (const bool barrier : {false, true}) {
+    Story run({.workers = 3, .rounds = 3, .barrier = barrier}, 2);
+    run.Begin(3);
+    run.Left(1);
+    run.Join(1);
+    run.Ready(1);
+    run.Upload(0, 0, 2);
+    run.Left(0);
+    EXPECT_THAT(run.Left(2), testing::IsSupersetOf({"MergeChunk 0/0 from 0:10", "MergeChunk 0/1 from 0:10",
+                                                    "CommitRound 0", "EndRound 0",
+                                                    "StartRound 1 members 1 joining 1"}));
+    EXPECT_EQ(run.machine().stage(), Stage::kRounds);
+    // Nobody left round 0 a report, so it ended with its commit, and round 1 begins there.
+    EXPECT_GT(run.machine().open_round(1)->times().begin, Nanoseconds{0});
+  }
+}
+
+TEST(RunMachineScenario, TheRunEndsAtACommitThatNobodyOutlived) {
+  Story run({.workers = 2, .rounds = 2, .barrier = true}, 1);
+  run.Begin(2);
+  for (const WorkerId w : {0, 1}) run.Upload(w, 0, 1);
+  run.Left(0);
+  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 0", "EndRun UNAVAILABLE"));
+}
+
+TEST(RunMachineScenario, AWorkerThatWaitedTooLongIsDroppedAtTheFinish) {
+  Story run({.workers = 3, .rounds = 1}, 1);
+  run.Begin(3);
+  for (const WorkerId w : {1, 2}) {
+    run.Left(w);
+    run.Join(w);
+  }
+  run.Ready(2);
+  EXPECT_THAT(run.Upload(0, 0, 1),
+              ElementsAre("MergeChunk 0/0 from 0:10", "SendSyncChunk 0/0", "CommitRound 0", "Finish 0",
+                          "DropWorker 1 UNAVAILABLE", "DropWorker 2 UNAVAILABLE"));
+}
+
+TEST(RunMachineScenario, OneEvaluationIsEnoughToEndWellAndNoneIsNot) {
+  for (const bool evaluated : {true, false}) {
+    Story run({.workers = 2, .rounds = 1}, 1);
+    run.Begin(2);
+    for (const WorkerId w : {0, 1}) run.Upload(w, 0, 1);
+    for (const WorkerId w : {0, 1}) run.Report(w, 0);
+    if (evaluated) run.Evaluate(0, 1);
+    if (!evaluated) run.Left(0);
+    EXPECT_THAT(run.Left(1), ElementsAre(evaluated ? "EndRun OK" : "EndRun UNAVAILABLE"));
+  }
+}
+
+TEST(RunMachineScenario, TheEndWaitsForTheLastReportsThoughTheEvaluationsAreIn) {
+  Story run({.workers = 1, .rounds = 1}, 1);
+  run.Begin(1);
+  run.Upload(0, 0, 1);
+  EXPECT_THAT(run.Evaluate(0, 1), IsEmpty());
+  EXPECT_THAT(run.Report(0, 0), ElementsAre("EndRound 0", "EndRun OK"));
+}
+
+TEST(RunMachineScenario, AStopEndsTheRunWithItsReasonOnce) {
+  Story run({.workers = 1, .rounds = 1}, 1);
+  run.machine().Stop(CancelledError("Ctrl-C"), run.Tick());
+  run.machine().Stop(CancelledError("again"), run.Tick());
+  const std::vector<Action> actions = run.machine().TakeActions();
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(std::get<EndRun>(actions[0]).status.message(), "Ctrl-C");
+  EXPECT_EQ(run.machine().Join({}, run.Tick()).status().code(), StatusCode::kUnavailable);
+}
+
+TEST(RunMachineScenario, TheRecordOfARoundIsThereWhileItsEndIsCarriedOut) {
+  Story run({.workers = 1, .rounds = 2}, 1);
+  run.Begin(1);
+  run.Upload(0, 0, 1);
+  ASSERT_TRUE(run.machine().RoundReported(0, 0, RootOf(0), Nanoseconds{500}).ok());
+  ASSERT_EQ(run.machine().TakeActions().size(), 1u);  // EndRound 0
+  ASSERT_NE(run.machine().open_round(0), nullptr);
+  EXPECT_EQ(run.machine().open_round(0)->times().end, Nanoseconds{500});
+  EXPECT_EQ(run.machine().open_round(1)->times().begin, Nanoseconds{500});
+  EXPECT_THAT(run.machine().TakeActions(), IsEmpty());
+  EXPECT_EQ(run.machine().open_round(0), nullptr);
+}
+
+}  // namespace
+}  // namespace interlude
