@@ -12,6 +12,8 @@ using internal::CheckRange;
 using internal::CheckText;
 using internal::CleanText;
 
+constexpr int64_t kMostStatusCode = static_cast<int64_t>(StatusCode::kUnauthenticated);
+
 Status CheckPart(uint32_t part, uint32_t parts) {
   if (part < parts && parts <= kMaxWorkers) return OkStatus();
   return InvalidArgumentError("evaluation part {} of {}: parts count from 0 and are at most {}",
@@ -49,6 +51,7 @@ void Fill(const FinishMessage& message, v1::CoordinatorMessage& proto) {
 }
 
 void Fill(const GoodbyeMessage& message, v1::CoordinatorMessage& proto) {
+  proto.mutable_goodbye()->set_code(static_cast<int32_t>(message.code));
   proto.mutable_goodbye()->set_code(static_cast<int32_t>(message.code));
   proto.mutable_goodbye()->set_reason(CleanText(message.reason, kMaxTextBytes));
 }

@@ -201,6 +201,12 @@ TEST(HostileMessages, ReasonsAreBounded) {
       "Goodbye: reason has 1025");
 }
 
+TEST(HostileMessages, AGoodbyeWithAnUnknownCodeIsRefused) {
+  ExpectRefused(
+      ToProto(CoordinatorMessage(GoodbyeMessage{})),
+      [](auto& m) { m.mutable_goodbye()->set_code(17); }, "Goodbye: code is 17, but must be 0 to 16");
+}
+
 TEST(HostileMessages, WelcomeFieldsAreBounded) {
   const v1::CoordinatorMessage good =
       ToProto(CoordinatorMessage(WelcomeMessage{.worker = 1, .workers = 2}));

@@ -9,6 +9,7 @@
 
 #include "base/hash128.h"
 #include "base/status.h"
+#include "base/status.h"
 #include "codec/chunk_codec.h"
 #include "layout/layout.h"
 #include "ledger/span.h"
