@@ -47,7 +47,8 @@ std::string Suggestion(const CLI::App& app) {
 
 int ReportUsageError(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& inner = Innermost(app);
-  const std::string name = &inner == &app ? app.get_name() : app.get_name() + " " + inner.get_name();
+  const std::string name =
+      &inner == &app ? app.get_name() : app.get_name() + " " + inner.get_name();
   fmt::print(stderr, "error: {}{}\nSee {} --help.\n", error.what(), Suggestion(app), name);
   return kExitUsage;
 }

@@ -16,7 +16,8 @@
 namespace interlude {
 namespace {
 
-// Files and argument vector made ready before fork: between fork and exec only async-signal-safe calls are made.
+// Files and argument vector made ready before fork: between fork and exec only async-signal-safe
+// calls are made.
 struct Prepared {
   std::vector<char*> argv;
   int null_fd = -1;
@@ -37,11 +38,13 @@ Status Prepare(const ChildSpec& spec, Prepared& prepared) {
   prepared.argv.push_back(nullptr);
   prepared.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (prepared.null_fd < 0) return ErrnoError(errno, "cannot open /dev/null");
-  prepared.log_fd = open(spec.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  prepared.log_fd =
+      open(spec.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
   if (prepared.log_fd < 0) {
     return ErrnoError(errno, fmt::format("cannot write {}'s log {}", spec.name, spec.log_path));
   }
-  if (pipe2(prepared.error_pipe.data(), O_CLOEXEC) != 0) return ErrnoError(errno, "cannot make a pipe");
+  if (pipe2(prepared.error_pipe.data(), O_CLOEXEC) != 0)
+    return ErrnoError(errno, "cannot make a pipe");
   return OkStatus();
 }
 
@@ -97,7 +100,8 @@ StatusOr<ChildProcess> ChildProcess::Start(const ChildSpec& spec) {
   close(std::exchange(prepared.error_pipe[1], -1));
   if (const int error_number = ReadExecError(prepared.error_pipe[0]); error_number != 0) {
     waitpid(pid, nullptr, 0);
-    return ErrnoError(error_number, fmt::format("cannot run {} as {}", spec.arguments[0], spec.name));
+    return ErrnoError(error_number,
+                      fmt::format("cannot run {} as {}", spec.arguments[0], spec.name));
   }
   // glibc 2.36 declares pidfd_open without C linkage.
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
@@ -105,7 +109,8 @@ StatusOr<ChildProcess> ChildProcess::Start(const ChildSpec& spec) {
     const int error_number = errno;
     kill(-pid, SIGKILL);
     waitpid(pid, nullptr, 0);
-    return ErrnoError(error_number, fmt::format("cannot watch {} (pidfd_open needs Linux 5.3)", spec.name));
+    return ErrnoError(error_number,
+                      fmt::format("cannot watch {} (pidfd_open needs Linux 5.3)", spec.name));
   }
   return ChildProcess(spec, pid, pidfd);
 }
@@ -145,7 +150,8 @@ void ChildProcess::Signal(int signal_number) {
 std::optional<ChildExit> ChildProcess::Reap() {
   if (!running()) return std::nullopt;
   siginfo_t info = {};
-  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid == 0) {
     return std::nullopt;
   }
   // While it is a zombie its number cannot belong to another process group.

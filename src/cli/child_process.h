@@ -1,6 +1,7 @@
-// One child process that never outlives its parent: the kernel kills it when the parent dies, however that
-// comes about. Not a shell: no pipes between children. One thread at a time, and always the same one, which
-// must live as long as the child (the kernel's promise is tied to the thread that started it).
+// One child process that never outlives its parent: the kernel kills it when the parent dies,
+// however that comes about. Not a shell: no pipes between children. One thread at a time, and
+// always the same one, which must live as long as the child (the kernel's promise is tied to the
+// thread that started it).
 #pragma once
 
 #include <sys/types.h>
@@ -32,7 +33,8 @@ struct ChildExit {
   std::string ToString() const;
 };
 
-/// The child leads its own process group, so that a terminal's Ctrl-C reaches the parent alone. Move only.
+/// The child leads its own process group, so that a terminal's Ctrl-C reaches the parent alone.
+/// Move only.
 class ChildProcess {
  public:
   /// Returns once the program runs. NotFound and the like, with the path, when it cannot be run.
@@ -51,7 +53,8 @@ class ChildProcess {
 
   /// Sends to the child's process group. Does nothing after Reap.
   void Signal(int signal_number);
-  /// When the child has ended: how, and whatever it left in its process group is killed. Else nothing.
+  /// When the child has ended: how, and whatever it left in its process group is killed. Else
+  /// nothing.
   std::optional<ChildExit> Reap();
 
  private:

@@ -1,4 +1,5 @@
-// What the programs' exit statuses mean. Documented in `interlude --help`; scripts rely on the numbers.
+// What the programs' exit statuses mean. Documented in `interlude --help`; scripts rely on the
+// numbers.
 #pragma once
 
 namespace interlude {

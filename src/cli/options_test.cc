@@ -34,7 +34,8 @@ class OptionsTest : public testing::Test {
     arguments.insert(arguments.begin(), "interlude");
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();
-    const int exit_code = RunApp(app_, [this] { return chosen_(); }, static_cast<int>(arguments.size()), arguments.data());
+    const int exit_code = RunApp(
+        app_, [this] { return chosen_(); }, static_cast<int>(arguments.size()), arguments.data());
     testing::internal::GetCapturedStdout();
     error_ = testing::internal::GetCapturedStderr();
     return exit_code;
@@ -55,8 +56,10 @@ class OptionsTest : public testing::Test {
 };
 
 TEST_F(OptionsTest, ReadsWhatARunNeeds) {
-  EXPECT_EQ(Run({"run", "--workers", "3", "--config", "a.toml", "--dir", "d", "--set", "round.rounds=2",
-                 "--set", "seed=7", "train.batch=8", "--threads", "4", "--quiet", "--listen", "0.0.0.0:0"}), 42);
+  EXPECT_EQ(Run({"run", "--workers", "3", "--config", "a.toml", "--dir", "d", "--set",
+                 "round.rounds=2", "--set", "seed=7", "train.batch=8", "--threads", "4", "--quiet",
+                 "--listen", "0.0.0.0:0"}),
+            42);
   EXPECT_EQ(run_.workers, 3);
   EXPECT_EQ(run_.config.path, "a.toml");
   EXPECT_THAT(run_.config.settings, ElementsAre("round.rounds=2", "seed=7", "train.batch=8"));
@@ -73,7 +76,8 @@ TEST_F(OptionsTest, AMissingOptionIsAUsageErrorThatNamesIt) {
 }
 
 TEST_F(OptionsTest, AMistypedOptionGetsTheNearestOne) {
-  EXPECT_EQ(Run({"run", "--wrokers", "3", "--config", "a", "--dir", "d", "--workers", "2"}), kExitUsage);
+  EXPECT_EQ(Run({"run", "--wrokers", "3", "--config", "a", "--dir", "d", "--workers", "2"}),
+            kExitUsage);
   EXPECT_THAT(error_, HasSubstr("--wrokers"));
   EXPECT_THAT(error_, HasSubstr("Did you mean --workers?"));
   EXPECT_EQ(Run({"rnu"}), kExitUsage);
@@ -89,7 +93,8 @@ TEST_F(OptionsTest, AValueOutOfRangeIsAUsageErrorWithTheRange) {
 }
 
 TEST_F(OptionsTest, AnAddressNeedsAHostAndAPort) {
-  for (const char* wrong : {"localhost", ":50051", "localhost:", "localhost:65536", "localhost:x", "localhost:-1"}) {
+  for (const char* wrong :
+       {"localhost", ":50051", "localhost:", "localhost:65536", "localhost:x", "localhost:-1"}) {
     EXPECT_EQ(Run({"worker", "--coordinator", wrong}), kExitUsage) << wrong;
     EXPECT_THAT(error_, HasSubstr(wrong));
   }
@@ -106,7 +111,8 @@ TEST_F(OptionsTest, AWorkersCommandGivesTheSameOptions) {
 }
 
 TEST_F(OptionsTest, SettingsStandAboveTheFile) {
-  const auto config = LoadRunConfig({WriteConfig("seed = 3\n[round]\nrounds = 9\n"), {"round.rounds=2"}});
+  const auto config =
+      LoadRunConfig({WriteConfig("seed = 3\n[round]\nrounds = 9\n"), {"round.rounds=2"}});
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   EXPECT_EQ(config->seed, 3u);
   EXPECT_EQ(config->round.rounds, 2u);

@@ -21,13 +21,18 @@ std::string FormatBar(double share, size_t width) {
   return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "]";
 }
 
+std::string Workers(uint32_t count) {
+  return fmt::format("{} worker{}", count, count == 1 ? "" : "s");
+}
+
 std::string Agreement(const RunOutcome& outcome) {
-  const std::string workers = fmt::format("{} worker{}", outcome.workers_at_end, outcome.workers_at_end == 1 ? "" : "s");
+  const std::string workers = Workers(outcome.workers_at_end);
   if (outcome.workers_lost > 0) {
-    return fmt::format("coordinator and the remaining {} ({} lost) agree on {}", workers, outcome.workers_lost,
-                       outcome.root_hash);
+    return fmt::format("coordinator and the remaining {} ({} lost) agree on {}", workers,
+                       outcome.workers_lost, outcome.root_hash);
   }
-  if (outcome.workers_at_end == 1) return fmt::format("coordinator and its worker agree on {}", outcome.root_hash);
+  if (outcome.workers_at_end == 1)
+    return fmt::format("coordinator and its worker agree on {}", outcome.root_hash);
   return fmt::format("coordinator and all {} agree on {}", workers, outcome.root_hash);
 }
 
@@ -47,12 +52,15 @@ std::string FormatSeconds(double seconds) {
 
 std::string FormatRoundLine(const RunObserver::RoundLine& line) {
   const double wall = std::max(line.wall_seconds, 1e-9);
-  const double exchange = std::max(0.0, line.wall_seconds - line.train_seconds - line.evaluate_seconds);
+  const double exchange =
+      std::max(0.0, line.wall_seconds - line.train_seconds - line.evaluate_seconds);
   std::string text = fmt::format(
-      "{}  loss {:.3f}  {} samples/s  train {}  exchange {}", FormatRoundNumber(line.round, line.rounds),
-      line.mean_loss, FormatCount(static_cast<uint64_t>(std::llround(static_cast<double>(line.samples) / wall))),
+      "{}  loss {:.3f}  {} samples/s  train {}  exchange {}",
+      FormatRoundNumber(line.round, line.rounds), line.mean_loss,
+      FormatCount(static_cast<uint64_t>(std::llround(static_cast<double>(line.samples) / wall))),
       FormatSeconds(line.train_seconds), FormatSeconds(exchange));
-  if (line.evaluate_seconds > 0) text += fmt::format("  evaluate {}", FormatSeconds(line.evaluate_seconds));
+  if (line.evaluate_seconds > 0)
+    text += fmt::format("  evaluate {}", FormatSeconds(line.evaluate_seconds));
   const double share = std::clamp(line.train_seconds / wall, 0.0, 1.0);
   return text + fmt::format("  {:.0f} % training", share * 100);
 }
@@ -72,19 +80,31 @@ std::string FormatLiveBar(const RunObserver::Progress& progress, size_t columns)
 }
 
 std::string FormatEvaluation(uint32_t after_rounds, double accuracy, uint64_t samples) {
-  return fmt::format("after round {}: test accuracy {:.2f} % of {} samples", after_rounds, accuracy * 100,
-                     FormatCount(samples));
+  return fmt::format("after round {}: test accuracy {:.2f} % of {} samples", after_rounds,
+                     accuracy * 100, FormatCount(samples));
+}
+
+std::string FormatInvitation(const std::string& address, uint32_t workers,
+                             const std::string& host_name) {
+  const std::string port = address.substr(address.rfind(':'));
+  const bool everywhere = address.starts_with("0.0.0.0:") || address.starts_with("[::]:");
+  const bool here_only = address.starts_with("127.") || address.starts_with("[::1]:") ||
+                         address.starts_with("localhost:");
+  return fmt::format(
+      "coordinator on {}, waiting for {}; start each with: interlude worker --coordinator {}{}",
+      address, Workers(workers), everywhere ? host_name + port : address,
+      here_only ? " (on this machine only; --listen 0.0.0.0:PORT lets others in)" : "");
 }
 
 std::string FormatOutcome(const RunOutcome& outcome, const std::string& directory) {
   std::string text;
   if (outcome.accuracy) {
-    text += fmt::format("test accuracy {:.2f} % of {} samples after {} rounds\n", *outcome.accuracy * 100,
-                        FormatCount(outcome.test_samples), outcome.rounds);
+    text += fmt::format("test accuracy {:.2f} % of {} samples after {} rounds\n",
+                        *outcome.accuracy * 100, FormatCount(outcome.test_samples), outcome.rounds);
   }
   text += Agreement(outcome) + "\n";
   if (!outcome.model_path.empty()) text += fmt::format("model: {}\n", outcome.model_path);
-  return text + fmt::format("where the time went: interlude report {}\n", directory);
+  return text + fmt::format("where the time went: interlude report {}", directory);
 }
 
 }  // namespace interlude

@@ -1,4 +1,5 @@
-// How numbers, rounds and results look to a person. Pure functions: text from values, nothing printed.
+// How numbers, rounds and results look to a person. Pure functions: text from values, nothing
+// printed.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,9 @@ std::string FormatCount(uint64_t count);
 /// "34 ms", "0.3 s", "5.9 s", "108 s". Negative and NaN as "0 ms".
 std::string FormatSeconds(double seconds);
 
-/// "round  3/12  loss 0.612  9,120 samples/s  train 5.9 s  exchange 0.3 s  95 % training". Exchange is what
-/// the slowest worker's training and evaluation leave of the round. The evaluation is named where there was one.
+/// "round  3/12  loss 0.612  9,120 samples/s  train 5.9 s  exchange 0.3 s  95 % training". Exchange
+/// is what the slowest worker's training and evaluation leave of the round. The evaluation is named
+/// where there was one.
 std::string FormatRoundLine(const RunObserver::RoundLine& line);
 
 /// One line of less than `columns` characters: a bar of the local steps, then of the merged chunks.
@@ -25,7 +27,13 @@ std::string FormatLiveBar(const RunObserver::Progress& progress, size_t columns)
 /// "after round 12: test accuracy 84.31 % of 10,000 samples".
 std::string FormatEvaluation(uint32_t after_rounds, double accuracy, uint64_t samples);
 
-/// The last lines of a run: accuracy, the hash that all agreed on, where the model and the report are.
+/// What a person who started a coordinator does next: the command that starts a worker. `host_name`
+/// stands for a coordinator that listens on all interfaces.
+std::string FormatInvitation(const std::string& address, uint32_t workers,
+                             const std::string& host_name);
+
+/// The last lines of a run: accuracy, the hash that all agreed on, where the model and the report
+/// are. No newline at the end.
 std::string FormatOutcome(const RunOutcome& outcome, const std::string& directory);
 
 }  // namespace interlude

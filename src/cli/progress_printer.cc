@@ -41,8 +41,10 @@ ProgressPrinter::~ProgressPrinter() {
   EraseBar();
 }
 
-void ProgressPrinter::WorkerJoined(WorkerId worker, const std::string& host, uint32_t present, uint32_t wanted) {
-  PrintUnlessQuiet(fmt::format("worker {} joined from {} ({} of {})", worker, host, present, wanted));
+void ProgressPrinter::WorkerJoined(WorkerId worker, const std::string& host, uint32_t present,
+                                   uint32_t wanted) {
+  PrintUnlessQuiet(
+      fmt::format("worker {} joined from {} ({} of {})", worker, host, present, wanted));
 }
 
 void ProgressPrinter::WorkerLeft(WorkerId worker, const std::string& reason) {

@@ -1,5 +1,5 @@
-// Prints a run's progress as it is observed: lines that stay, and on a terminal one that is redrawn.
-// Not a log: it goes to stdout.
+// Prints a run's progress as it is observed: lines that stay, and on a terminal one that is
+// redrawn. Not a log: it goes to stdout.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,8 @@ class ProgressPrinter final : public RunObserver {
   /// Erases the live bar.
   ~ProgressPrinter() override;
 
-  void WorkerJoined(WorkerId worker, const std::string& host, uint32_t present, uint32_t wanted) override;
+  void WorkerJoined(WorkerId worker, const std::string& host, uint32_t present,
+                    uint32_t wanted) override;
   void WorkerLeft(WorkerId worker, const std::string& reason) override;
   void RunStarted(size_t total_params, uint32_t num_chunks) override;
   void RoundProgressed(const Progress& progress) override;

@@ -8,8 +8,13 @@ namespace interlude {
 namespace {
 
 RunObserver::RoundLine SomeRound() {
-  return {.round = 2, .rounds = 12, .mean_loss = 0.6124, .samples = 57'000, .workers = 2,
-          .wall_seconds = 6.25, .train_seconds = 5.94};
+  return {.round = 2,
+          .rounds = 12,
+          .mean_loss = 0.6124,
+          .samples = 57'000,
+          .workers = 2,
+          .wall_seconds = 6.25,
+          .train_seconds = 5.94};
 }
 
 TEST(ProgressTest, CountsHaveACommaEveryThreeDigits) {
@@ -38,7 +43,8 @@ TEST(ProgressTest, EvaluationIsNotCountedAsExchange) {
   line.wall_seconds = 8.25;
   line.evaluate_seconds = 2.0;
   EXPECT_EQ(FormatRoundLine(line),
-            "round  3/12  loss 0.612  6,909 samples/s  train 5.9 s  exchange 0.3 s  evaluate 2.0 s  72 % training");
+            "round  3/12  loss 0.612  6,909 samples/s  train 5.9 s  exchange 0.3 s  evaluate 2.0 s "
+            " 72 % training");
 }
 
 TEST(ProgressTest, ARoundThatTookNoTimeStillPrints) {
@@ -47,7 +53,8 @@ TEST(ProgressTest, ARoundThatTookNoTimeStillPrints) {
 }
 
 TEST(ProgressTest, TheBarShowsStepsThenMergedChunks) {
-  RunObserver::Progress progress = {.round = 2, .rounds = 12, .steps_done = 5, .steps = 20, .chunks = 4};
+  RunObserver::Progress progress = {
+      .round = 2, .rounds = 12, .steps_done = 5, .steps = 20, .chunks = 4};
   EXPECT_EQ(FormatLiveBar(progress, 200),
             "round  3/12  [##########..............................]  5/20 steps");
   progress.steps_done = 20;
@@ -57,7 +64,8 @@ TEST(ProgressTest, TheBarShowsStepsThenMergedChunks) {
 }
 
 TEST(ProgressTest, TheBarIsAlwaysShorterThanTheTerminal) {
-  const RunObserver::Progress progress = {.round = 99, .rounds = 100, .steps_done = 19, .steps = 20, .chunks = 4};
+  const RunObserver::Progress progress = {
+      .round = 99, .rounds = 100, .steps_done = 19, .steps = 20, .chunks = 4};
   for (size_t columns = 0; columns < 120; ++columns) {
     const std::string bar = FormatLiveBar(progress, columns);
     EXPECT_TRUE(bar.empty() || bar.size() < columns) << columns << ": " << bar;
@@ -65,18 +73,32 @@ TEST(ProgressTest, TheBarIsAlwaysShorterThanTheTerminal) {
   EXPECT_EQ(FormatLiveBar(progress, 30), "round 100/100  19/20 steps");
 }
 
+TEST(ProgressTest, TheInvitationNamesAnAddressThatWorks) {
+  EXPECT_EQ(FormatInvitation("0.0.0.0:50051", 2, "box"),
+            "coordinator on 0.0.0.0:50051, waiting for 2 workers; start each with: "
+            "interlude worker --coordinator box:50051");
+  EXPECT_EQ(FormatInvitation("127.0.0.1:7", 1, "box"),
+            "coordinator on 127.0.0.1:7, waiting for 1 worker; start each with: "
+            "interlude worker --coordinator 127.0.0.1:7 (on this machine only; --listen "
+            "0.0.0.0:PORT lets others in)");
+}
+
 TEST(ProgressTest, TheOutcomeSaysWhoAgreesOnWhat) {
-  RunOutcome outcome = {.rounds = 12, .root_hash = "0123abcd", .accuracy = 0.84312, .test_samples = 10'000,
-                        .model_path = "r/model.safetensors", .workers_at_end = 3};
+  RunOutcome outcome = {.rounds = 12,
+                        .root_hash = "0123abcd",
+                        .accuracy = 0.84312,
+                        .test_samples = 10'000,
+                        .model_path = "r/model.safetensors",
+                        .workers_at_end = 3};
   EXPECT_EQ(FormatOutcome(outcome, "r"),
             "test accuracy 84.31 % of 10,000 samples after 12 rounds\n"
             "coordinator and all 3 workers agree on 0123abcd\n"
             "model: r/model.safetensors\n"
-            "where the time went: interlude report r\n");
+            "where the time went: interlude report r");
   outcome = {.rounds = 12, .root_hash = "0123abcd", .workers_at_end = 2, .workers_lost = 1};
   EXPECT_EQ(FormatOutcome(outcome, "r"),
             "coordinator and the remaining 2 workers (1 lost) agree on 0123abcd\n"
-            "where the time went: interlude report r\n");
+            "where the time went: interlude report r");
 }
 
 class ProgressPrinterTest : public testing::Test {
@@ -118,10 +140,14 @@ TEST_F(ProgressPrinterTest, RedrawsTheBarInPlaceAndErasesItBeforeALine) {
     Play(printer);
   }
   const std::string erase = "\r" + std::string(24, ' ') + "\r";
-  EXPECT_EQ(text_, "worker 0 joined from box (1 of 2)\n"
-                   "training 1,000 parameters in 1 chunk\n"
-                   "\rround  9/12  12/20 steps" + erase + "worker 1 left: connection lost\n"
-                   "\rround  9/12  13/20 steps" + erase);
+  EXPECT_EQ(text_,
+            "worker 0 joined from box (1 of 2)\n"
+            "training 1,000 parameters in 1 chunk\n"
+            "\rround  9/12  12/20 steps" +
+                erase +
+                "worker 1 left: connection lost\n"
+                "\rround  9/12  13/20 steps" +
+                erase);
 }
 
 TEST_F(ProgressPrinterTest, ASmallerBarLeavesNothingOfTheLargerOne) {

@@ -34,22 +34,29 @@ std::string CheckAddress(const std::string& text, int least_port) {
 }
 
 CLI::Validator AddressWithPort(int least_port) {
-  return CLI::Validator([least_port](std::string& text) { return CheckAddress(text, least_port); }, "HOST:PORT");
+  return CLI::Validator([least_port](std::string& text) { return CheckAddress(text, least_port); },
+                        "HOST:PORT");
 }
 
 void AddThreadsOption(CLI::App& app, int& threads, const std::string& help) {
-  app.add_option("--threads", threads, help)->type_name("T")->check(CLI::Range(1, kMostThreads).description(""));
+  app.add_option("--threads", threads, help)
+      ->type_name("T")
+      ->check(CLI::Range(1, kMostThreads).description(""));
 }
 
 StatusOr<std::string> ReadText(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return InvalidArgumentError("{} is a directory, not a run's TOML file", path);
+  if (std::filesystem::is_directory(path))
+    return InvalidArgumentError("{} is a directory, not a run's TOML file", path);
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (file == nullptr) return ErrnoError(errno, fmt::format("cannot read the configuration {}", path));
+  if (file == nullptr)
+    return ErrnoError(errno, fmt::format("cannot read the configuration {}", path));
   std::string text(kMostConfigBytes + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) return ErrnoError(errno, fmt::format("cannot read the configuration {}", path));
+  if (std::ferror(file.get()) != 0)
+    return ErrnoError(errno, fmt::format("cannot read the configuration {}", path));
   if (text.size() > kMostConfigBytes) {
-    return InvalidArgumentError("{} is longer than {} bytes: no run's TOML file", path, kMostConfigBytes);
+    return InvalidArgumentError("{} is longer than {} bytes: no run's TOML file", path,
+                                kMostConfigBytes);
   }
   return text;
 }
@@ -57,7 +64,8 @@ StatusOr<std::string> ReadText(const std::string& path) {
 }  // namespace
 
 void AddSettingsOption(CLI::App& app, std::vector<std::string>& settings) {
-  app.add_option("--set", settings, "Change a key of the configuration, such as round.rounds=3; may be repeated")
+  app.add_option("--set", settings,
+                 "Change a key of the configuration, such as round.rounds=3; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1, -1);
 }
@@ -74,16 +82,22 @@ void AddRunOptions(CLI::App& app, RunOptions& options) {
       ->type_name("N")
       ->required()
       ->check(CLI::Range(1, kMostWorkers).description(""));
-  app.add_option("--config", options.config.path, "The run's TOML file")->type_name("FILE")->required();
+  app.add_option("--config", options.config.path, "The run's TOML file")
+      ->type_name("FILE")
+      ->required();
   AddSettingsOption(app, options.config.settings);
-  app.add_option("--dir", options.directory, "Where run.db, the model and the logs go; made when absent")
+  app.add_option("--dir", options.directory,
+                 "Where run.db, the model and the logs go; made when absent")
       ->type_name("DIR")
       ->required();
-  app.add_option("--listen", options.listen, "Where workers connect to; port 0 lets the kernel choose")
+  app.add_option("--listen", options.listen,
+                 "Where workers connect to; port 0 lets the kernel choose")
       ->capture_default_str()
       ->type_name("HOST:PORT")
       ->check(AddressWithPort(0).description(""));
-  AddThreadsOption(app, options.threads, "Threads of each process; without it what the configuration or the usable cores say");
+  AddThreadsOption(
+      app, options.threads,
+      "Threads of each process; without it what the configuration or the usable cores say");
   app.add_flag("--quiet", options.quiet, "Print only how it ended");
 }
 
@@ -91,8 +105,10 @@ Status CheckRunDirectory(const std::string& directory) {
   const std::filesystem::path path(directory);
   std::error_code error;
   if (std::filesystem::exists(path / "run.db", error)) {
-    return AlreadyExistsError("{} already holds a run: choose another --dir, or remove it first (interlude report {} shows it)",
-                              directory, directory);
+    return AlreadyExistsError(
+        "{} already holds a run: choose another --dir, or remove it first (interlude report {} "
+        "shows it)",
+        directory, directory);
   }
   if (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error)) {
     return InvalidArgumentError("--dir {} is a file; give a directory", directory);
@@ -105,16 +121,20 @@ void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
       ->type_name("HOST:PORT")
       ->required()
       ->check(AddressWithPort(1).description(""));
-  app.add_option("--id", options.id, "The worker's number, 0 to N-1; without it the coordinator gives one")
+  app.add_option("--id", options.id,
+                 "The worker's number, 0 to N-1; without it the coordinator gives one")
       ->type_name("K")
       ->check(CLI::Range(0, kMostWorkers - 1).description(""));
-  AddThreadsOption(app, options.threads, "Threads for training and codec; without it the usable cores");
+  AddThreadsOption(app, options.threads,
+                   "Threads for training and codec; without it the usable cores");
 }
 
-std::vector<std::string> WorkerCommand(const std::string& program, const WorkerCommandOptions& options) {
+std::vector<std::string> WorkerCommand(const std::string& program,
+                                       const WorkerCommandOptions& options) {
   std::vector<std::string> command = {program, "--coordinator", options.coordinator};
   if (options.id) command.insert(command.end(), {"--id", std::to_string(*options.id)});
-  if (options.threads > 0) command.insert(command.end(), {"--threads", std::to_string(options.threads)});
+  if (options.threads > 0)
+    command.insert(command.end(), {"--threads", std::to_string(options.threads)});
   return command;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +21,8 @@ struct ConfigOptions {
 /// --set
 void AddSettingsOption(CLI::App& app, std::vector<std::string>& settings);
 
-/// Reads the file and applies the settings. NotFound and the like name the file; else ParseRunConfig's errors.
+/// Reads the file and applies the settings. NotFound and the like name the file; else
+/// ParseRunConfig's errors.
 StatusOr<RunConfig> LoadRunConfig(const ConfigOptions& options);
 
 /// What `run` and `coordinator` have in common.
@@ -51,10 +51,11 @@ struct WorkerCommandOptions {
 /// --coordinator --id --threads
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
 /// The command line of `program` that gives these options.
-std::vector<std::string> WorkerCommand(const std::string& program, const WorkerCommandOptions& options);
+std::vector<std::string> WorkerCommand(const std::string& program,
+                                       const WorkerCommandOptions& options);
 
-/// A worker's threads when `workers` share this machine: `given` where not 0, else the configuration's where not 0,
-/// else an equal share of the usable cores, at least 1.
+/// A worker's threads when `workers` share this machine: `given` where not 0, else the
+/// configuration's where not 0, else an equal share of the usable cores, at least 1.
 int WorkerThreads(int given, const RunConfig& config, const CpuLimits& limits, int workers);
 
 }  // namespace interlude

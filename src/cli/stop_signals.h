@@ -1,4 +1,5 @@
-// SIGINT, SIGTERM and SIGHUP as ordinary events on an ordinary thread, where everything may be called.
+// SIGINT, SIGTERM and SIGHUP as ordinary events on an ordinary thread, where everything may be
+// called.
 #pragma once
 
 #include <signal.h>
@@ -8,8 +9,9 @@
 
 namespace interlude {
 
-/// Holds the stop signals back from the calling thread and from every thread it starts; so it is made before
-/// any other. A signal that whoever started the program had set to be ignored (nohup) stays ignored.
+/// Holds the stop signals back from the calling thread and from every thread it starts; so it is
+/// made before any other. A signal that whoever started the program had set to be ignored (nohup)
+/// stays ignored.
 class StopSignals {
  public:
   StopSignals();
@@ -23,8 +25,8 @@ class StopSignals {
   /// The number of one waiting signal, 0 when there is none.
   int Take();
 
-  /// Starts a thread that calls `on_first` for the first signal (one that came before counts too) and ends
-  /// the process at once with kExitInterrupted on the second. Once.
+  /// Starts a thread that calls `on_first` for the first signal (one that came before counts too)
+  /// and ends the process at once with kExitInterrupted on the second. Once.
   void Watch(std::function<void(int signal_number)> on_first);
 
  private:

@@ -78,12 +78,14 @@ Status Supervisor::StartCoordinator() {
 
 StatusOr<SupervisionResult> Supervisor::Watch() {
   while (AnyRunning()) INTERLUDE_RETURN_IF_ERROR(WaitForEvents());
-  return SupervisionResult{.exit_code = ExitCode(),
-                           .failures = interrupted_ ? std::vector<ChildFailure>{} : std::move(failures_)};
+  return SupervisionResult{
+      .exit_code = ExitCode(),
+      .failures = interrupted_ ? std::vector<ChildFailure>{} : std::move(failures_)};
 }
 
 bool Supervisor::AnyRunning() const {
-  return std::any_of(children_.begin(), children_.end(), [](const auto& child) { return child.running(); });
+  return std::any_of(children_.begin(), children_.end(),
+                     [](const auto& child) { return child.running(); });
 }
 
 uint32_t Supervisor::RunningWorkers() const {
@@ -97,7 +99,8 @@ Status Supervisor::WaitForEvents() {
   if (poll(events.data(), events.size(), PollTimeoutMs()) < 0) return OkStatus();
 
   if (events[0].revents != 0) OnSignal();
-  // Before the exits, so that a worker that ends right after the start does not seem to end before it.
+  // Before the exits, so that a worker that ends right after the start does not seem to end before
+  // it.
   if (events[1].revents != 0) INTERLUDE_RETURN_IF_ERROR(OnReady());
   for (ChildProcess& child : children_) {
     if (const auto exit = child.Reap()) OnExit(child, *exit);
@@ -128,7 +131,8 @@ Status Supervisor::OnReady() {
     return OkStatus();
   }
   ready_text_.append(piece.data(), static_cast<size_t>(got));
-  for (size_t end = ready_text_.find('\n'); end != std::string::npos; end = ready_text_.find('\n')) {
+  for (size_t end = ready_text_.find('\n'); end != std::string::npos;
+       end = ready_text_.find('\n')) {
     const std::string line = ready_text_.substr(0, end);
     ready_text_.erase(0, end + 1);
     INTERLUDE_RETURN_IF_ERROR(OnReadyLine(line));
@@ -146,15 +150,17 @@ Status Supervisor::OnReadyLine(const std::string& line) {
     INTERLUDE_ASSIGN_OR_RETURN(
         auto child, ChildProcess::Start({.name = fmt::format("worker {}", worker),
                                          .arguments = plan_.worker_command(worker, line),
-                                         .log_path = fmt::format("{}/worker-{}.log", plan_.log_directory, worker)}));
+                                         .log_path = fmt::format("{}/worker-{}.log",
+                                                                 plan_.log_directory, worker)}));
     children_.push_back(std::move(child));
   }
   return OkStatus();
 }
 
 void Supervisor::OnExit(ChildProcess& child, const ChildExit& exit) {
-  const bool was_told = stage_ != Stage::kRunning &&
-                        (exit.code == kExitInterrupted || exit.signal == SIGTERM || exit.signal == SIGKILL);
+  const bool was_told =
+      stage_ != Stage::kRunning &&
+      (exit.code == kExitInterrupted || exit.signal == SIGTERM || exit.signal == SIGKILL);
   if (!exit.ok() && !was_told) failures_.push_back({child.name(), exit, child.log_path()});
   if (&child == &children_.front()) {
     OnCoordinatorExit(exit);
@@ -189,7 +195,8 @@ void Supervisor::OnDeadline() {
     KillAll();
   } else if (stage_ == Stage::kRunning) {
     for (const ChildProcess& child : children_) {
-      if (child.running()) plan_.notice(fmt::format("{} does not end by itself; stopping it", child.name()));
+      if (child.running())
+        plan_.notice(fmt::format("{} does not end by itself; stopping it", child.name()));
     }
     gave_up_ = gave_up_ || !coordinator_exit_;
     AskAll();
@@ -219,7 +226,8 @@ int Supervisor::PollTimeoutMs() const {
 int Supervisor::ExitCode() const {
   if (interrupted_) return kExitInterrupted;
   if (gave_up_ || !coordinator_exit_) return kExitFailed;
-  if (!coordinator_exit_->ok()) return coordinator_exit_->code == kExitUsage ? kExitUsage : kExitFailed;
+  if (!coordinator_exit_->ok())
+    return coordinator_exit_->code == kExitUsage ? kExitUsage : kExitFailed;
   return failures_.empty() ? kExitOk : kExitWorkerLost;
 }
 

@@ -1,5 +1,6 @@
-// `interlude run`'s oversight of one coordinator and N workers as child processes: starts them, waits, passes
-// a stop on, and says how it went. Knows nothing of training or gRPC: children are command lines.
+// `interlude run`'s oversight of one coordinator and N workers as child processes: starts them,
+// waits, passes a stop on, and says how it went. Knows nothing of training or gRPC: children are
+// command lines.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,10 @@ struct SupervisionPlan {
   /// The coordinator's command. It writes "host:port\n" to `ready_fd` when workers may connect, and
   /// "started\n" when all workers are there and the run began.
   std::function<std::vector<std::string>(int ready_fd)> coordinator_command;
-  std::function<std::vector<std::string>(uint32_t worker, const std::string& address)> worker_command;
-  /// How long a child may take to end after it was asked to, or after those it works with have ended.
+  std::function<std::vector<std::string>(uint32_t worker, const std::string& address)>
+      worker_command;
+  /// How long a child may take to end after it was asked to, or after those it works with have
+  /// ended.
   Nanoseconds grace = std::chrono::seconds(10);
   /// Gets what a person should know while it goes on.
   std::function<void(const std::string& message)> notice = [](const std::string&) {};
@@ -39,13 +42,16 @@ struct SupervisionResult {
   std::vector<ChildFailure> failures;  // in the order of their ends
 };
 
-/// Blocks until every child has ended. While it runs, SIGINT, SIGTERM and SIGHUP are its own: the first asks
-/// the children to stop (SIGTERM) and kills them after `grace`, the second kills at once.
+/// Blocks until every child has ended. While it runs, SIGINT, SIGTERM and SIGHUP are its own: the
+/// first asks the children to stop (SIGTERM) and kills them after `grace`, the second kills at
+/// once.
 ///  - coordinator ended well: kExitOk, or kExitWorkerLost when a worker did not;
 ///  - coordinator failed: kExitFailed, or kExitUsage when that was its exit status;
-///  - a worker ended badly before the run began, or all workers are gone: the rest is stopped, kExitFailed;
+///  - a worker ended badly before the run began, or all workers are gone: the rest is stopped,
+///  kExitFailed;
 ///  - interrupted: kExitInterrupted.
-/// An error when a child could not be started; those that were have ended by then. Call it from the main thread.
+/// An error when a child could not be started; those that were have ended by then. Call it from the
+/// main thread.
 StatusOr<SupervisionResult> Supervise(const SupervisionPlan& plan);
 
 }  // namespace interlude

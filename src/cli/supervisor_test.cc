@@ -23,7 +23,8 @@ constexpr int kPatienceMs = 60'000;
 constexpr char kReady[] = "127.0.0.1:7";
 constexpr char kReadyAndStarted[] = "127.0.0.1:7\nstarted";
 
-// A pipe whose writing end every child inherits: what they say comes out, and its end shows that all are gone.
+// A pipe whose writing end every child inherits: what they say comes out, and its end shows that
+// all are gone.
 class Line {
  public:
   Line() {
@@ -106,7 +107,8 @@ class SupervisorTest : public testing::Test {
     return result.ok() ? *result : SupervisionResult{.exit_code = -1};
   }
 
-  // Supervises in a process of its own, which this test may then treat as a person or the kernel would.
+  // Supervises in a process of its own, which this test may then treat as a person or the kernel
+  // would.
   pid_t RunInProcess() {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -136,7 +138,8 @@ class SupervisorTest : public testing::Test {
 TEST_F(SupervisorTest, GivesZeroWhenAllEndWell) {
   Line line;
   Coordinator(kReadyAndStarted, {"exit", "0"});
-  Workers({"write", line.write_fd(), "here", "exit", "0"}, {"write", line.write_fd(), "here", "exit", "0"});
+  Workers({"write", line.write_fd(), "here", "exit", "0"},
+          {"write", line.write_fd(), "here", "exit", "0"});
   const SupervisionResult result = Run();
   EXPECT_EQ(result.exit_code, kExitOk);
   EXPECT_TRUE(result.failures.empty());
@@ -222,11 +225,14 @@ TEST_F(SupervisorTest, StopsAWorkerThatStaysAfterTheRun) {
 TEST_F(SupervisorTest, SaysWhichProgramCannotBeRun) {
   Line line;
   Coordinator(kReady, {"forever"});
-  plan_.worker_command = [](uint32_t, const std::string&) { return Arguments{"/no/such/interlude-worker"}; };
+  plan_.worker_command = [](uint32_t, const std::string&) {
+    return Arguments{"/no/such/interlude-worker"};
+  };
   const auto result = Supervise(plan_);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.status().code(), StatusCode::kNotFound);
-  EXPECT_NE(result.status().message().find("/no/such/interlude-worker as worker 0"), std::string::npos)
+  EXPECT_NE(result.status().message().find("/no/such/interlude-worker as worker 0"),
+            std::string::npos)
       << result.status().message();
   EXPECT_TRUE(line.AllGone());
 }
@@ -234,8 +240,8 @@ TEST_F(SupervisorTest, SaysWhichProgramCannotBeRun) {
 TEST_F(SupervisorTest, AsksPolitelyOnTheFirstInterrupt) {
   for (int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
     Line line;
-    const Arguments polite = {"polite",     "write", line.write_fd(), "here",
-                              "await-term", "write", line.write_fd(), "bye", "exit", "130"};
+    const Arguments polite = {"polite", "write",         line.write_fd(), "here", "await-term",
+                              "write",  line.write_fd(), "bye",           "exit", "130"};
     Coordinator(kReadyAndStarted, polite);
     Workers(polite, polite);
     const pid_t supervisor = RunInProcess();
@@ -253,7 +259,9 @@ TEST_F(SupervisorTest, KillsOnTheSecondInterrupt) {
   Coordinator(kReadyAndStarted, deaf);
   Workers(deaf, deaf);
   const std::string noticed = "noticed\n";
-  plan_.notice = [&](const std::string&) { (void)!write(line.raw_write_fd(), noticed.data(), noticed.size()); };
+  plan_.notice = [&](const std::string&) {
+    (void)!write(line.raw_write_fd(), noticed.data(), noticed.size());
+  };
   const pid_t supervisor = RunInProcess();
   EXPECT_EQ(line.ReadLines(3), "here\nhere\nhere\n");
   kill(supervisor, SIGINT);

@@ -1,0 +1,17 @@
+// The subcommands of `interlude`, one source file each.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/app.h"
+
+namespace interlude {
+
+// Each adds its subcommand to `app`; when the command line names it, `chosen` becomes what it does.
+void AddRunCommand(CLI::App& app, Action& chosen);          // run_command.cc
+void AddCoordinatorCommand(CLI::App& app, Action& chosen);  // coordinator_command.cc
+void AddWorkerCommand(CLI::App& app, Action& chosen);       // worker_command.cc
+void AddReportCommand(CLI::App& app, Action& chosen);       // report_command.cc
+void AddConfigCommand(CLI::App& app, Action& chosen);       // config_command.cc
+
+}  // namespace interlude

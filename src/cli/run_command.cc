@@ -1,0 +1,123 @@
+// interlude run: the coordinator and all workers on this machine, as child processes.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/log_tail.h"
+#include "cli/programs.h"
+#include "cli/run_options.h"
+#include "cli/supervisor.h"
+
+namespace interlude {
+namespace {
+
+constexpr size_t kShownLogLines = 12;
+
+struct Prepared {
+  RunConfig config;
+  std::string own_program;
+  std::string worker_program;
+  std::string log_directory;
+};
+
+// Everything that can be wrong is found here, before a process is started.
+StatusOr<Prepared> Prepare(const RunOptions& options) {
+  Prepared prepared;
+  INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(options.config));
+  INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(options.directory));
+  INTERLUDE_ASSIGN_OR_RETURN(prepared.own_program, OwnProgram());
+  INTERLUDE_ASSIGN_OR_RETURN(prepared.worker_program, WorkerProgram());
+  prepared.log_directory = (std::filesystem::path(options.directory) / "logs").string();
+  std::error_code error;
+  std::filesystem::create_directories(prepared.log_directory, error);
+  if (error)
+    return ErrnoError(error.value(), fmt::format("cannot make {}", prepared.log_directory));
+  return prepared;
+}
+
+std::vector<std::string> CoordinatorCommand(const RunOptions& options, const std::string& program,
+                                            int ready_fd) {
+  std::vector<std::string> command = {
+      program,    "coordinator",       "--workers",  std::to_string(options.workers),
+      "--config", options.config.path, "--dir",      options.directory,
+      "--listen", options.listen,      "--ready-fd", std::to_string(ready_fd)};
+  for (const std::string& setting : options.config.settings)
+    command.insert(command.end(), {"--set", setting});
+  if (options.threads > 0)
+    command.insert(command.end(), {"--threads", std::to_string(options.threads)});
+  if (options.quiet) command.push_back("--quiet");
+  return command;
+}
+
+// A coordinator that listens on all interfaces is reached on this one.
+std::string LocalAddress(const std::string& address) {
+  for (const auto& [all, local] :
+       {std::pair<std::string, std::string>{"0.0.0.0:", "127.0.0.1:"}, {"[::]:", "[::1]:"}}) {
+    if (address.starts_with(all)) return local + address.substr(all.size());
+  }
+  return address;
+}
+
+SupervisionPlan MakePlan(const RunOptions& options, const Prepared& prepared) {
+  const int threads =
+      WorkerThreads(options.threads, prepared.config, ReadCpuLimits(), options.workers);
+  SupervisionPlan plan;
+  plan.workers = static_cast<uint32_t>(options.workers);
+  plan.log_directory = prepared.log_directory;
+  plan.coordinator_command = [options, program = prepared.own_program](int ready_fd) {
+    return CoordinatorCommand(options, program, ready_fd);
+  };
+  plan.worker_command = [program = prepared.worker_program, threads](uint32_t worker,
+                                                                     const std::string& address) {
+    return WorkerCommand(
+        program,
+        {.coordinator = LocalAddress(address), .id = static_cast<int>(worker), .threads = threads});
+  };
+  plan.notice = [](const std::string& message) { fmt::print(stderr, "\n{}\n", message); };
+  return plan;
+}
+
+void PrintFailure(const ChildFailure& failure) {
+  fmt::print(stderr, "{}: {}. The end of its log {}:\n", failure.name, failure.exit.ToString(),
+             failure.log_path);
+  const auto lines = LastLines(failure.log_path, kShownLogLines);
+  for (const std::string& line : lines) fmt::print(stderr, "  | {}\n", line);
+  if (lines.empty()) fmt::print(stderr, "  (empty)\n");
+}
+
+int Run(const RunOptions& options) {
+  const auto prepared = Prepare(options);
+  if (!prepared.ok()) return Fail(prepared.status(), ExitCodeFor(prepared.status()));
+  const auto result = Supervise(MakePlan(options, *prepared));
+  if (!result.ok()) return Fail(result.status(), kExitFailed);
+  for (const ChildFailure& failure : result->failures) PrintFailure(failure);
+  if (result->exit_code == kExitWorkerLost) {
+    fmt::print(stderr, "The run finished without {} of its {} workers.\n", result->failures.size(),
+               options.workers);
+  }
+  return result->exit_code;
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      app.add_subcommand("run", "Train here: one coordinator and N workers as child processes");
+  AddRunOptions(*command, *options);
+  command->footer(
+      "Example:\n  interlude run --workers 2 --config examples/fashion_mnist.toml --dir "
+      "runs/first\n\n"
+      "Logs go to DIR/logs. Ctrl-C stops all processes politely, a second one kills them; none is "
+      "left behind,\n"
+      "whatever happens. A worker that dies is left behind by the others; the exit status is then "
+      "3.");
+  command->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
+}
+
+}  // namespace interlude

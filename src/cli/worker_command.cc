@@ -1,0 +1,37 @@
+// interlude worker: becomes interlude-worker, which alone needs LibTorch.
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/programs.h"
+#include "cli/run_options.h"
+
+namespace interlude {
+namespace {
+
+int Run(const WorkerCommandOptions& options) {
+  const auto program = WorkerProgram();
+  if (!program.ok()) return Fail(program.status(), kExitUsage);
+  std::vector<std::string> command = WorkerCommand(*program, options);
+  std::vector<char*> arguments;
+  for (std::string& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  execv(program->c_str(), arguments.data());
+  return Fail(ErrnoError(errno, "cannot run " + *program), kExitFailed);
+}
+
+}  // namespace
+
+void AddWorkerCommand(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<WorkerCommandOptions>();
+  CLI::App* command =
+      app.add_subcommand("worker", "One worker; the coordinator tells it what to train");
+  AddWorkerOptions(*command, *options);
+  command->footer("Example:\n  interlude worker --coordinator 10.0.0.5:50051");
+  command->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
+}
+
+}  // namespace interlude

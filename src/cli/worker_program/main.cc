@@ -1,0 +1,60 @@
+// The `interlude-worker` program: joins a coordinator and trains what it says.
+#include <signal.h>
+
+#include <atomic>
+
+#include "base/log.h"
+#include "base/version.h"
+#include "cli/app.h"
+#include "cli/exit_codes.h"
+#include "cli/run_options.h"
+#include "cli/stop_signals.h"
+#include "cli/worker_program/trainers.h"
+#include "worker/synthetic_trainer.h"
+#include "worker/worker.h"
+
+namespace interlude {
+namespace {
+
+StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& config, WorkerId worker,
+                                                      uint32_t workers, int threads) {
+  if (config.model.kind == ModelKind::kSynthetic)
+    return CreateSyntheticTrainer(config, worker, workers);
+  return CreateModelTrainer(config, worker, workers, threads);
+}
+
+int Run(const WorkerCommandOptions& options) {
+  InitLog(options.id ? fmt::format("worker {}", *options.id) : "worker");
+  signal(SIGPIPE, SIG_IGN);
+  StopSignals signals;  // before any thread
+  std::atomic<bool> stop = false;
+  signals.Watch([&stop](int signal_number) {
+    LogInfo("{}: leaving", StopSignalName(signal_number));
+    stop = true;
+  });
+
+  WorkerOptions worker_options;
+  worker_options.coordinator = options.coordinator;
+  worker_options.requested_worker = options.id;
+  worker_options.threads = options.threads;
+  const auto outcome =
+      RunWorker(worker_options, CreateTrainer, SystemClock(), [&stop] { return stop.load(); });
+  if (stop) return kExitInterrupted;
+  if (!outcome.ok()) return Fail(outcome.status(), kExitFailed);
+  LogInfo("done after {} rounds; the parameters hash to {}", outcome->rounds, outcome->root_hash);
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace interlude
+
+int main(int argc, char** argv) {
+  interlude::PrepareProcess(argv);
+  CLI::App app{"One worker of a run; the coordinator tells it what to train.", "interlude-worker"};
+  interlude::WorkerCommandOptions options;
+  interlude::AddWorkerOptions(app, options);
+  app.set_version_flag("--version", interlude::kSoftwareVersion);
+  app.footer("Example:\n  interlude-worker --coordinator 10.0.0.5:50051");
+  return interlude::RunApp(
+      app, [&] { return interlude::Run(options); }, argc, argv);
+}

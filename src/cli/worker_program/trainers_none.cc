@@ -1,0 +1,15 @@
+#include "cli/worker_program/trainers.h"
+
+namespace interlude {
+
+void PrepareProcess(char**) {}
+
+StatusOr<std::unique_ptr<LocalTrainer>> CreateModelTrainer(const RunConfig&, WorkerId, uint32_t,
+                                                           int) {
+  return UnimplementedError(
+      "this interlude-worker was built without LibTorch and trains only model.kind = "
+      "\"synthetic\"; build with "
+      "-DINTERLUDE_TRAIN=ON");
+}
+
+}  // namespace interlude

@@ -1,0 +1,14 @@
+#include "cli/worker_program/trainers.h"
+#include "train/blas.h"
+#include "train/trainer_factory.h"
+
+namespace interlude {
+
+void PrepareProcess(char** argv) { EnsureFastBlas(argv); }
+
+StatusOr<std::unique_ptr<LocalTrainer>> CreateModelTrainer(const RunConfig& config, WorkerId worker,
+                                                           uint32_t workers, int threads) {
+  return CreateTorchTrainer(config, static_cast<uint32_t>(worker), workers, threads);
+}
+
+}  // namespace interlude
