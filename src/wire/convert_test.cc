@@ -184,6 +184,7 @@ TEST(Convert, ShortCoordinatorMessagesCrossTheWireUnchanged) {
       FinishMessage{.after_rounds = 12, .evaluation_part = 1, .evaluation_parts = 2}));
   EXPECT_EQ(finish.after_rounds, 12u);
   EXPECT_EQ(finish.evaluation_part, 1u);
+  EXPECT_EQ(finish.evaluation_parts, 2u);
   const auto goodbye = RoundTrip<GoodbyeMessage>(
       CoordinatorMessage(GoodbyeMessage{.code = StatusCode::kDataLoss, .reason = "wrong root"}));
   EXPECT_EQ(goodbye.code, StatusCode::kDataLoss);

@@ -52,7 +52,6 @@ void Fill(const FinishMessage& message, v1::CoordinatorMessage& proto) {
 
 void Fill(const GoodbyeMessage& message, v1::CoordinatorMessage& proto) {
   proto.mutable_goodbye()->set_code(static_cast<int32_t>(message.code));
-  proto.mutable_goodbye()->set_code(static_cast<int32_t>(message.code));
   proto.mutable_goodbye()->set_reason(CleanText(message.reason, kMaxTextBytes));
 }
 
@@ -96,10 +95,7 @@ StatusOr<FinishMessage> Read(const v1::Finish& proto) {
 
 StatusOr<GoodbyeMessage> Read(const v1::Goodbye& proto) {
   INTERLUDE_RETURN_IF_ERROR(CheckText("reason", proto.reason(), kMaxTextBytes));
-  if (proto.code() < 0 || proto.code() > static_cast<int32_t>(StatusCode::kUnauthenticated)) {
-    return InvalidArgumentError("code is {}, codes are 0 to {}", proto.code(),
-                                static_cast<int32_t>(StatusCode::kUnauthenticated));
-  }
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("code", proto.code(), 0, kMostStatusCode));
   return GoodbyeMessage{.code = static_cast<StatusCode>(proto.code()), .reason = proto.reason()};
 }
 

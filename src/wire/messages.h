@@ -9,7 +9,6 @@
 
 #include "base/hash128.h"
 #include "base/status.h"
-#include "base/status.h"
 #include "codec/chunk_codec.h"
 #include "layout/layout.h"
 #include "ledger/span.h"
@@ -104,7 +103,7 @@ struct FinishMessage {
 
 /// kOk: the run is finished. Any other code: why this worker, or the run, ends before that.
 struct GoodbyeMessage {
-  StatusCode code = StatusCode::kOk;
+  StatusCode code = StatusCode::kOk;  // OK: the run is finished; any other: why this stay ends
   std::string reason;
 };
 
