@@ -80,7 +80,7 @@ class Coordinator {
   /// "127.0.0.1:43517": where workers reach it.
   virtual std::string address() const = 0;
 
-  /// Blocks until the run has ended. Afterwards the server is shut down.
+  /// Blocks until the run has ended. Afterwards nothing is served any more.
   virtual StatusOr<RunOutcome> Wait() = 0;
 
   /// Ends the run early; Wait returns Cancelled with the reason. What is committed stays on disk.

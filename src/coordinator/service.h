@@ -28,7 +28,7 @@ class CoordinatorService final : public v1::Coordinator::Service {
   SharedState& shared_;
 };
 
-/// A running server on one address.
+/// The running gRPC server on one address.
 struct Server {
   std::unique_ptr<grpc::Server> server;
   std::string address;  // with the port that was really bound

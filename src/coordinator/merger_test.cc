@@ -1,0 +1,110 @@
+#include "coordinator/merger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/rng.h"
+
+namespace interlude {
+namespace {
+
+Layout SmallLayout() {
+  return Layout::Create({{.name = "a", .shape = {100}}, {.name = "b", .shape = {3, 50}}}, 128).value();
+}
+
+RunConfig Config(CodecKind codec) {
+  RunConfig config;
+  config.round.codec = codec;
+  config.round.chunk_params = 128;
+  return config;
+}
+
+std::vector<float> Noise(size_t count, uint64_t seed, float size) {
+  Rng rng(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = (rng.Uniform() - 0.5f) * size;
+  return values;
+}
+
+std::vector<std::byte> EncodeOf(Codec codec, const std::vector<float>& delta) {
+  ThreadPool pool(1);
+  const std::vector<float> zero(delta.size());
+  std::vector<std::byte> payload(EncodedBytes(codec, delta.size()));
+  EncodeDelta(codec, delta, zero, {}, payload, pool);
+  return payload;
+}
+
+class MergerTest : public testing::TestWithParam<CodecKind> {};
+
+TEST_P(MergerTest, AWorkerThatAppliesTheSyncChunkHoldsTheCoordinatorsBase) {
+  const RunConfig config = Config(GetParam());
+  auto merger = Merger::Create(SmallLayout(), config, 2).value();
+  const std::vector<float> start = Noise(250, 1, 1.0f);
+  std::memcpy(merger->BaseChunkBytes(0).data(), start.data(), 128 * 4);
+  std::memcpy(merger->BaseChunkBytes(1).data(), start.data() + 128, 122 * 4);
+  ASSERT_TRUE(merger->HashBase().ok());
+
+  std::vector<float> copy = start;
+  std::vector<float> parameters(250);
+  ThreadPool pool(1);
+  for (uint32_t round = 0; round < 5; ++round) {
+    MergePhases phases(round, SystemClock());
+    for (uint32_t chunk = 0; chunk < 2; ++chunk) {
+      const ChunkRange range = merger->layout().chunk(chunk);
+      const auto first = EncodeOf(merger->codec(), Noise(range.count, round * 10 + chunk, 1e-2f));
+      const auto second = EncodeOf(merger->codec(), Noise(range.count, round * 10 + chunk + 5, 1e-2f));
+      std::vector<std::byte> sync(EncodedBytes(merger->codec(), range.count));
+      const MergeOrder order{round, chunk, {{0, 100}, {1, 300}}};
+      ASSERT_TRUE(merger->MergeChunk(order, {first, second}, round + 1, sync, phases).ok());
+      const std::span<float> mine = std::span(copy).subspan(range.begin, range.count);
+      Apply(merger->codec(), sync, mine, std::span(parameters).subspan(range.begin, range.count), pool);
+      EXPECT_EQ(HashFloats(mine), merger->chunk_hashes()[chunk]);
+    }
+    EXPECT_EQ(phases.aggregate.Finish().chunks, 2u);
+    EXPECT_EQ(std::memcmp(copy.data(), merger->base().data(), copy.size() * 4), 0) << "round " << round;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Codecs, MergerTest, testing::Values(CodecKind::kQ4, CodecKind::kFp32));
+
+TEST(Merger, WeighsDeltasBySamples) {
+  RunConfig config = Config(CodecKind::kFp32);
+  config.outer.optimizer = OuterOptimizerKind::kSgd;
+  config.outer.learning_rate = 1.0;
+  auto merger = Merger::Create(SmallLayout(), config, 1).value();
+  const auto one = EncodeOf(Codec::kFp32, std::vector<float>(128, 1.0f));
+  const auto five = EncodeOf(Codec::kFp32, std::vector<float>(128, 5.0f));
+  std::vector<std::byte> sync(EncodedBytes(Codec::kFp32, 128));
+  MergePhases phases(0, SystemClock());
+  ASSERT_TRUE(merger->MergeChunk({0, 0, {{0, 300}, {1, 100}}}, {one, five}, 1, sync, phases).ok());
+  for (size_t i = 0; i < 128; ++i) EXPECT_EQ(merger->base()[i], 2.0f) << "(3 * 1 + 1 * 5) / 4";
+}
+
+TEST(Merger, RefusesAFirstBaseThatIsNotFiniteAndNamesTheParameter) {
+  auto merger = Merger::Create(SmallLayout(), Config(CodecKind::kQ4), 1).value();
+  const float bad = std::numeric_limits<float>::infinity();
+  std::memcpy(merger->BaseChunkBytes(0).data() + 103 * 4, &bad, 4);
+  const Status status = merger->HashBase();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), testing::HasSubstr("b[0, 3]"));
+}
+
+TEST(Merger, AnUpdateThatIsNotFiniteIsAnErrorThatNamesTheParameter) {
+  RunConfig config = Config(CodecKind::kQ4);
+  config.outer.learning_rate = 3e38;
+  auto merger = Merger::Create(SmallLayout(), config, 1).value();
+  const auto delta = EncodeOf(Codec::kQ4, std::vector<float>(128, 1e30f));
+  std::vector<std::byte> sync(EncodedBytes(Codec::kQ4, 128));
+  MergePhases phases(0, SystemClock());
+  const Status status = merger->MergeChunk({4, 0, {{0, 1}}}, {delta}, 1, sync, phases);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), testing::HasSubstr("round 4"));
+  EXPECT_THAT(status.message(), testing::HasSubstr("a[0]"));
+}
+
+}  // namespace
+}  // namespace interlude

@@ -1,0 +1,208 @@
+// What a confused or lying worker gets to hear, over real gRPC: the right code, a message that helps, and a
+// coordinator that goes on.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <numeric>
+
+#include "codec/chunk_codec.h"
+#include "coordinator/coordinator.h"
+#include "coordinator/delta_store.h"
+#include "coordinator/service_test_support.h"
+#include "wire/chunk_stream.h"
+#include "wire/convert.h"
+
+namespace interlude {
+namespace {
+
+using testing::HasSubstr;
+
+class ServiceTest : public testing::Test {
+ protected:
+  ServiceTest() : coordinator_(StartTestCoordinator("service", 1)) {}
+  ~ServiceTest() override { coordinator_->Stop("the test is over"); }
+
+  std::unique_ptr<Coordinator> coordinator_;
+  TestConnection connection_{coordinator_->address()};
+};
+
+TEST_F(ServiceTest, ASessionThatDoesNotBeginWithJoinIsRefused) {
+  TestSession session(connection_);
+  session.Say(ProgressMessage{});
+  const Status status = session.End();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("begins with Join"));
+}
+
+TEST_F(ServiceTest, AnotherProtocolVersionIsRefusedWithBothVersions) {
+  TestSession session(connection_);
+  session.Say(JoinMessage{.protocol_version = 99, .software = "interlude 9"});
+  const Status status = session.End();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("version 99"));
+}
+
+TEST_F(ServiceTest, OneWorkerTooManyIsRefused) {
+  TestSession first(connection_);
+  first.Join();
+  TestSession second(connection_);
+  second.Say(JoinMessage{});
+  const Status status = second.End();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+}
+
+TEST_F(ServiceTest, AWorkerWithAnotherChunkSizeIsToldAndDropped) {
+  TestSession session(connection_);
+  session.Join();
+  session.Offer(Layout::Create({{.name = "w", .shape = {500}}}, 64).value());
+  const GoodbyeMessage goodbye = session.Expect<GoodbyeMessage>();
+  EXPECT_EQ(goodbye.code, StatusCode::kFailedPrecondition);
+  EXPECT_THAT(goodbye.reason, HasSubstr("64"));
+}
+
+TEST_F(ServiceTest, AWorkerWithAnotherLayoutThanTheRunIsToldWhichParameterDiffers) {
+  const auto coordinator = StartTestCoordinator("two", 2);
+  const TestConnection connection(coordinator->address());
+  TestSession first(connection);
+  first.Join();
+  first.Offer(TestLayout());
+  TestSession second(connection);
+  second.Join();
+  second.Offer(Layout::Create({{.name = "other.weight", .shape = {400}}}, 256).value());
+  const GoodbyeMessage goodbye = second.Expect<GoodbyeMessage>();
+  EXPECT_EQ(goodbye.code, StatusCode::kFailedPrecondition);
+  EXPECT_THAT(goodbye.reason, HasSubstr("another layout"));
+  EXPECT_THAT(goodbye.reason, HasSubstr("other.weight"));
+  coordinator->Stop("the test is over");
+}
+
+TEST_F(ServiceTest, BulkStreamsNeedTheSessionsToken) {
+  TestSession session(connection_);
+  session.Join();
+  UploadHeader header = session.DeltaHeader(0);
+  header.session ^= 1;
+  EXPECT_EQ(connection_.Upload(header, {}).code(), StatusCode::kPermissionDenied);
+  DownloadOrder order{.worker = 0, .session = header.session};
+  EXPECT_EQ(connection_.Download(order).code(), StatusCode::kPermissionDenied);
+}
+
+/// A session in its first round.
+class InRoundTest : public ServiceTest {
+ protected:
+  InRoundTest() : session_(connection_) {
+    session_.Join();
+    session_.Offer(TestLayout());
+    session_.Expect<ProvideBaseMessage>();
+    const std::vector<float> base(TestLayout().total_params(), 0.5f);
+    EXPECT_TRUE(session_.UploadBase(base).ok());
+    session_.Expect<StartRoundMessage>();
+    payloads_ = EncodeTestDelta(1e-3f);
+  }
+  Status Upload(const std::vector<v1::Piece>& pieces) { return connection_.Upload(session_.DeltaHeader(0), pieces); }
+  std::vector<v1::Piece> GoodPieces() { return PiecesOf(payloads_); }
+
+  TestSession session_;
+  std::vector<std::vector<std::byte>> payloads_;
+};
+
+TEST_F(InRoundTest, AGoodUploadCommitsTheRoundAndTheSyncDeltaComesBack) {
+  ASSERT_TRUE(Upload(GoodPieces()).ok());
+  const DownloadOrder order{.worker = 0, .session = session_.token(), .kind = DownloadKind::kSync, .round = 0};
+  EXPECT_TRUE(connection_.Download(order).ok());
+  EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 1u) << "the next round starts at the commit";
+}
+
+TEST_F(InRoundTest, AWrongChecksumIsRefusedAndTheUploadMayBeRepeated) {
+  std::vector<v1::Piece> pieces = GoodPieces();
+  (*pieces[0].mutable_payload())[5] ^= 1;
+  const Status status = Upload(pieces);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("delta from worker 0, round 0"));
+  EXPECT_TRUE(Upload(GoodPieces()).ok());
+  EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 1u);
+}
+
+TEST_F(InRoundTest, ATruncatedUploadIsRefusedAndMayBeRepeated) {
+  std::vector<v1::Piece> pieces = GoodPieces();
+  pieces.pop_back();
+  const Status status = Upload(pieces);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("ended early"));
+  EXPECT_TRUE(Upload(GoodPieces()).ok());
+}
+
+TEST_F(InRoundTest, AnOversizedPieceIsRefused) {
+  std::vector<v1::Piece> pieces = GoodPieces();
+  pieces[0].mutable_payload()->append(8, 'x');
+  EXPECT_EQ(Upload(pieces).code(), StatusCode::kOutOfRange);
+  pieces = GoodPieces();
+  pieces[0].mutable_payload()->assign(kMaxPieceBytes + 1, 'x');
+  EXPECT_EQ(Upload(pieces).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(InRoundTest, AMessageBeyondGrpcsLimitIsRefused) {
+  std::vector<v1::Piece> pieces = GoodPieces();
+  pieces[0].mutable_payload()->assign(size_t{kMaxMessageBytes} + 1, 'x');
+  EXPECT_EQ(Upload(pieces).code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Upload(GoodPieces()).ok());
+}
+
+TEST_F(InRoundTest, AnotherCodecOrRoundOrNoSamplesAreRefused) {
+  UploadHeader header = session_.DeltaHeader(0);
+  header.codec = Codec::kFp32;
+  EXPECT_EQ(connection_.Upload(header, GoodPieces()).code(), StatusCode::kInvalidArgument);
+  header = session_.DeltaHeader(3);
+  const Status status = connection_.Upload(header, GoodPieces());
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("round 3"));
+  header = session_.DeltaHeader(0);
+  header.samples = 0;
+  EXPECT_EQ(connection_.Upload(header, GoodPieces()).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(Upload(GoodPieces()).ok());
+}
+
+TEST_F(InRoundTest, AReportWithAnotherRootEndsTheStay) {
+  ASSERT_TRUE(Upload(GoodPieces()).ok());
+  session_.Expect<StartRoundMessage>();
+  session_.Say(RoundReportMessage{.round = 0, .root = {1, 2}, .samples = 10});
+  const GoodbyeMessage goodbye = session_.Expect<GoodbyeMessage>();
+  EXPECT_EQ(goodbye.code, StatusCode::kDataLoss);
+}
+
+TEST_F(InRoundTest, AskingForChunksThatDoNotExistIsRefused) {
+  DownloadOrder order{.worker = 0, .session = session_.token(), .kind = DownloadKind::kBase, .chunks = {99}};
+  EXPECT_EQ(connection_.Download(order).code(), StatusCode::kOutOfRange);
+  order.kind = DownloadKind::kSync;
+  order.chunks = {};
+  order.round = 17;
+  EXPECT_EQ(connection_.Download(order).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(CoordinatorStart, APortInUseIsNamed) {
+  const auto first = StartTestCoordinator("port", 1);
+  CoordinatorOptions options = TestOptions("port-again", 1);
+  options.listen = first->address();
+  const auto second = Coordinator::Start(options, SystemClock(), nullptr);
+  ASSERT_EQ(second.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(second.status().message(), HasSubstr(first->address()));
+  EXPECT_FALSE(std::filesystem::exists(options.directory + "/run.db")) << "a failed start leaves no run behind";
+}
+
+TEST(CoordinatorStart, AnAddressWithoutAPortIsRefused) {
+  CoordinatorOptions options = TestOptions("no-port", 1);
+  options.listen = "localhost";
+  EXPECT_EQ(Coordinator::Start(options, SystemClock(), nullptr).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(CoordinatorStart, StopEndsAWaitingRun) {
+  const auto coordinator = StartTestCoordinator("stop", 3);
+  coordinator->Stop("enough");
+  const auto outcome = coordinator->Wait();
+  ASSERT_EQ(outcome.status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(outcome.status().message(), "enough");
+}
+
+}  // namespace
+}  // namespace interlude

@@ -1,0 +1,75 @@
+// A worker's side of the wire without a worker, to say things that a right one never would. Tests only.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/coordinator.h"
+#include "wire/chunk_stream.h"
+#include "wire/convert.h"
+
+namespace interlude {
+
+/// 500 parameters in two chunks, the last chunk and its last block short.
+Layout TestLayout();
+CoordinatorOptions TestOptions(const std::string& name, uint32_t workers);
+std::unique_ptr<Coordinator> StartTestCoordinator(const std::string& name, uint32_t workers);
+
+/// The q4 payloads of a delta that is `value` everywhere, chunk by chunk.
+std::vector<std::vector<std::byte>> EncodeTestDelta(float value);
+std::vector<v1::Piece> PiecesOf(const std::vector<std::vector<std::byte>>& payloads);
+
+/// A channel and the two bulk calls.
+class TestConnection {
+ public:
+  explicit TestConnection(const std::string& address);
+  Status Upload(const UploadHeader& header, const std::vector<v1::Piece>& pieces) const;
+  /// Reads and drops all pieces.
+  Status Download(const DownloadOrder& order) const;
+  v1::Coordinator::Stub& stub() const { return *stub_; }
+
+ private:
+  std::unique_ptr<v1::Coordinator::Stub> stub_;
+};
+
+/// One session stream.
+class TestSession {
+ public:
+  explicit TestSession(const TestConnection& connection);
+  ~TestSession();
+
+  void Say(const WorkerMessage& message);
+  /// Joins and reads the welcome.
+  void Join();
+  void Offer(const Layout& layout);
+  Status UploadBase(const std::vector<float>& base);
+  /// Reads one message, which must be of this kind.
+  template <typename Message>
+  Message Expect() {
+    v1::CoordinatorMessage proto;
+    if (!stream_->Read(&proto)) {
+      ADD_FAILURE() << "the session ended";
+      return {};
+    }
+    const CoordinatorMessage message = FromProto(proto).value();
+    const Message* expected = std::get_if<Message>(&message);
+    EXPECT_NE(expected, nullptr) << proto.DebugString();
+    return expected != nullptr ? *expected : Message{};
+  }
+  /// Reads to the end and returns how the coordinator ended it.
+  Status End();
+
+  UploadHeader DeltaHeader(uint32_t round) const;
+  uint64_t token() const { return welcome_.session; }
+
+ private:
+  const TestConnection& connection_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::WorkerMessage, v1::CoordinatorMessage>> stream_;
+  WelcomeMessage welcome_;
+};
+
+}  // namespace interlude
