@@ -69,8 +69,9 @@ void AddParts(const std::vector<WorkerRoundRecord>& parts, RoundSummary& summary
 }
 
 std::optional<RoundStages> StagesOf(const RoundRecord& round) {
-  const bool in_order = round.begin_ns <= round.first_delta_ns && round.first_delta_ns <= round.last_delta_ns &&
-                        round.last_delta_ns <= round.committed_ns && round.committed_ns <= round.end_ns;
+  const bool in_order =
+      round.begin_ns <= round.first_delta_ns && round.first_delta_ns <= round.last_delta_ns &&
+      round.last_delta_ns <= round.committed_ns && round.committed_ns <= round.end_ns;
   if (!in_order) return std::nullopt;
   return RoundStages{SecondsBetween(round.begin_ns, round.first_delta_ns),
                      SecondsBetween(round.first_delta_ns, round.last_delta_ns),
@@ -88,8 +89,10 @@ RoundSummary SummarizeRound(const RoundRecord& round, const std::vector<Span>& s
   summary.mean_loss = round.mean_loss;
   summary.root_hash = round.root_hash;
   summary.stages = StagesOf(round);
-  if (summary.stages && round.begin_ns <= round.first_sync_ns && round.first_sync_ns <= round.end_ns) {
-    summary.first_sync_after_last_delta_seconds = SecondsBetween(round.last_delta_ns, round.first_sync_ns);
+  if (summary.stages && round.begin_ns <= round.first_sync_ns &&
+      round.first_sync_ns <= round.end_ns) {
+    summary.first_sync_after_last_delta_seconds =
+        SecondsBetween(round.last_delta_ns, round.first_sync_ns);
   }
   summary.phases = SummarizePhases(spans);
   AddTraining(TimesByWorker(spans), summary);
@@ -126,13 +129,15 @@ void AddTotals(const std::vector<RoundRecord>& rounds, const PartsByRound& parts
       run.download_bytes += part.download_bytes;
     }
   }
-  for (const WorkerSummary& worker : run.workers) run.workers_left += worker.record.left_ns.has_value() ? 1 : 0;
+  for (const WorkerSummary& worker : run.workers)
+    run.workers_left += worker.record.left_ns.has_value() ? 1 : 0;
   if (rounds.empty()) return;
   run.begin_ns = rounds.front().begin_ns;
   run.wall_seconds = std::max(0.0, SecondsBetween(rounds.front().begin_ns, rounds.back().end_ns));
   run.gap_seconds = std::max(0.0, run.gap_seconds + run.wall_seconds);
   if (run.gap_seconds < 1e-6) run.gap_seconds = 0;  // what adding doubles leaves
-  run.samples_per_second = run.wall_seconds > 0 ? static_cast<double>(run.samples) / run.wall_seconds : 0;
+  run.samples_per_second =
+      run.wall_seconds > 0 ? static_cast<double>(run.samples) / run.wall_seconds : 0;
   run.final_loss = rounds.back().mean_loss;
 }
 
@@ -141,7 +146,8 @@ struct Series {
   std::vector<double> train, encode, apply, run_delay, share;
 };
 
-std::map<int32_t, Series> SeriesByWorker(const std::vector<RoundSummary>& rounds, const SpansByRound& spans) {
+std::map<int32_t, Series> SeriesByWorker(const std::vector<RoundSummary>& rounds,
+                                         const SpansByRound& spans) {
   std::map<int32_t, Series> series;
   for (size_t i = rounds.size() > 1 ? 1 : 0; i < rounds.size(); ++i) {
     const auto found = spans.find(rounds[i].round);
@@ -159,7 +165,8 @@ std::map<int32_t, Series> SeriesByWorker(const std::vector<RoundSummary>& rounds
 }
 
 std::vector<WorkerSummary> SummarizeWorkers(const std::vector<WorkerRecord>& records,
-                                            const std::vector<RoundSummary>& rounds, const SpansByRound& spans,
+                                            const std::vector<RoundSummary>& rounds,
+                                            const SpansByRound& spans,
                                             const std::vector<WorkerRoundRecord>& parts) {
   std::map<int32_t, WorkerSummary> workers;
   for (const WorkerRecord& record : records) workers[record.worker].record = record;
@@ -194,7 +201,8 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
   INTERLUDE_ASSIGN_OR_RETURN(run.events, database.Events());
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<WorkerRecord> workers, database.Workers());
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<RoundRecord> rounds, database.Rounds());
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<WorkerRoundRecord> all_parts, database.WorkerRounds());
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<WorkerRoundRecord> all_parts,
+                             database.WorkerRounds());
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<Span> all_spans, database.Spans());
 
   SpansByRound spans;

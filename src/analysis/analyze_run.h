@@ -1,4 +1,5 @@
-// From a run database to a RunSummary. Reads; decides nothing and compares no clocks of different processes.
+// From a run database to a RunSummary. Reads; decides nothing and compares no clocks of different
+// processes.
 #pragma once
 
 #include <string>
@@ -10,15 +11,15 @@
 
 namespace interlude {
 
-/// The summary of a run, finished or not. Its errors are the database's. A run without a finished round has
-/// empty rounds. Cost: one pass over the database.
+/// The summary of a run, finished or not. Its errors are the database's. A run without a finished
+/// round has empty rounds. Cost: one pass over the database.
 StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database);
 
 /// Opens DIR/run.db and analyzes it. Its errors are RunDatabase::OpenReadOnly's.
 StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory);
 
-/// The phases in `spans` (of one round, in any order), one summary a phase. Several spans of one process and
-/// phase count as one with the sum of their times.
+/// The phases in `spans` (of one round, in any order), one summary a phase. Several spans of one
+/// process and phase count as one with the sum of their times.
 std::vector<PhaseSummary> SummarizePhases(const std::vector<Span>& spans);
 
 /// Medians over `rounds`, without the first when there are more.

@@ -55,8 +55,9 @@ TEST(Spread, TakesTheMiddleOrTheMeanOfTheMiddleTwo) {
 }
 
 TEST(SummarizePhases, SpreadsOverProcessesAndAddsSpansOfOneProcess) {
-  std::vector<Span> spans = {WorkerSpan(Phase::kEncode, 1, 0, 1.0), WorkerSpan(Phase::kEncode, 1, 0, 0.5),
-                             WorkerSpan(Phase::kEncode, 1, 1, 4.0), WorkerSpan(Phase::kEncode, 1, 2, 2.0)};
+  std::vector<Span> spans = {
+      WorkerSpan(Phase::kEncode, 1, 0, 1.0), WorkerSpan(Phase::kEncode, 1, 0, 0.5),
+      WorkerSpan(Phase::kEncode, 1, 1, 4.0), WorkerSpan(Phase::kEncode, 1, 2, 2.0)};
   spans[0].busy_ns = kSecond / 4;
   spans[1].busy_ns = kSecond / 4;
   spans[2].run_delay_ns = 3 * kSecond;
@@ -85,11 +86,12 @@ TEST(SummarizePhases, ASpanThatEndsBeforeItBeginsIsLeftOut) {
 
 TEST(AnalyzeRun, ExchangeIsWallTimeWithoutTheLongestComputing) {
   auto database = InMemory();
-  ASSERT_TRUE(database
-                  ->AddRound(Round(4, 10, 20), {},
-                             {WorkerSpan(Phase::kTrain, 4, 0, 6.0), WorkerSpan(Phase::kTrain, 4, 1, 7.0),
-                              WorkerSpan(Phase::kEvaluate, 4, 0, 2.5)})
-                  .ok());
+  ASSERT_TRUE(
+      database
+          ->AddRound(Round(4, 10, 20), {},
+                     {WorkerSpan(Phase::kTrain, 4, 0, 6.0), WorkerSpan(Phase::kTrain, 4, 1, 7.0),
+                      WorkerSpan(Phase::kEvaluate, 4, 0, 2.5)})
+          .ok());
   const RunSummary run = Analyze(*database);
   ASSERT_EQ(run.rounds.size(), 1u);
   const RoundSummary& round = run.rounds[0];
@@ -165,11 +167,14 @@ TEST(AnalyzeRun, MediansLeaveOutTheFirstRoundWhenThereAreMore) {
   double begin = 0;
   for (uint32_t i = 0; i < 4; ++i) {
     const double wall = ends[i] - begin;
-    ASSERT_TRUE(database
-                    ->AddRound(Round(i, begin, ends[i]),
-                               {{.round = i, .worker = 0, .root_hash = "good", .upload_bytes = 10 * (i + 1)}},
-                               {WorkerSpan(Phase::kTrain, i, 0, wall / 2), WorkerSpan(Phase::kTrain, i, 1, wall / 4)})
-                    .ok());
+    ASSERT_TRUE(
+        database
+            ->AddRound(
+                Round(i, begin, ends[i]),
+                {{.round = i, .worker = 0, .root_hash = "good", .upload_bytes = 10 * (i + 1)}},
+                {WorkerSpan(Phase::kTrain, i, 0, wall / 2),
+                 WorkerSpan(Phase::kTrain, i, 1, wall / 4)})
+            .ok());
     begin = ends[i];
   }
   ASSERT_TRUE(database->AddWorker({.worker = 0}).ok());
@@ -238,7 +243,9 @@ TEST(AnalyzeRun, ExtremeTimesAreNoTrouble) {
   auto database = InMemory();
   const Span wide{Phase::kTrain, 1, 0, kNoWorker, kLeast, kMost, kMost, kLeast, kMost};
   const Span backwards{Phase::kTrain, 1, 0, kNoWorker, kMost, kLeast};
-  ASSERT_TRUE(database->AddRound({.round = 1, .begin_ns = kMost, .end_ns = kLeast}, {}, {wide, backwards}).ok());
+  ASSERT_TRUE(
+      database->AddRound({.round = 1, .begin_ns = kMost, .end_ns = kLeast}, {}, {wide, backwards})
+          .ok());
   const RunSummary run = Analyze(*database);
   EXPECT_EQ(run.rounds[0].wall_seconds, 0);
   EXPECT_EQ(run.impossible_spans, 1u);

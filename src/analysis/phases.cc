@@ -43,12 +43,13 @@ Spread MedianSpread(const std::vector<const PhaseSummary*>& rounds, Spread Phase
   spread.min = MedianOver(rounds, [&](const PhaseSummary& p) { return (p.*field).min; });
   spread.median = MedianOver(rounds, [&](const PhaseSummary& p) { return (p.*field).median; });
   spread.max = MedianOver(rounds, [&](const PhaseSummary& p) { return (p.*field).max; });
-  spread.count = static_cast<size_t>(
-      MedianOver(rounds, [&](const PhaseSummary& p) { return static_cast<double>((p.*field).count); }));
+  spread.count = static_cast<size_t>(MedianOver(
+      rounds, [&](const PhaseSummary& p) { return static_cast<double>((p.*field).count); }));
   return spread;
 }
 
-std::vector<const PhaseSummary*> Find(const std::vector<RoundSummary>& rounds, size_t first, Phase phase) {
+std::vector<const PhaseSummary*> Find(const std::vector<RoundSummary>& rounds, size_t first,
+                                      Phase phase) {
   std::vector<const PhaseSummary*> found;
   for (size_t i = first; i < rounds.size(); ++i) {
     for (const PhaseSummary& summary : rounds[i].phases) {
@@ -77,8 +78,10 @@ std::optional<RoundStages> TypicalStages(const std::vector<RoundSummary>& rounds
       return (*round.stages).*field;
     });
   };
-  return RoundStages{median(&RoundStages::until_first_delta_seconds), median(&RoundStages::deltas_arriving_seconds),
-                     median(&RoundStages::until_committed_seconds), median(&RoundStages::until_verified_seconds)};
+  return RoundStages{median(&RoundStages::until_first_delta_seconds),
+                     median(&RoundStages::deltas_arriving_seconds),
+                     median(&RoundStages::until_committed_seconds),
+                     median(&RoundStages::until_verified_seconds)};
 }
 
 }  // namespace
@@ -112,16 +115,22 @@ TypicalRound SummarizeTypicalRound(const std::vector<RoundSummary>& rounds) {
   const auto median = [&](auto get) { return MedianOverRounds(rounds, first, get); };
   TypicalRound typical;
   typical.rounds = static_cast<uint32_t>(rounds.size() - first);
-  typical.wall_seconds = median([](const RoundSummary& r) { return std::optional(r.wall_seconds); });
-  typical.slowest_train_seconds = median([](const RoundSummary& r) { return r.slowest_train_seconds; });
+  typical.wall_seconds =
+      median([](const RoundSummary& r) { return std::optional(r.wall_seconds); });
+  typical.slowest_train_seconds =
+      median([](const RoundSummary& r) { return r.slowest_train_seconds; });
   typical.exchange_seconds = median([](const RoundSummary& r) { return r.exchange_seconds; });
-  typical.slowest_train_share = median([](const RoundSummary& r) { return std::optional(r.train_share.max); });
-  typical.upload_bytes = median([](const RoundSummary& r) { return std::optional(r.upload_bytes.median); });
-  typical.download_bytes = median([](const RoundSummary& r) { return std::optional(r.download_bytes.median); });
+  typical.slowest_train_share =
+      median([](const RoundSummary& r) { return std::optional(r.train_share.max); });
+  typical.upload_bytes =
+      median([](const RoundSummary& r) { return std::optional(r.upload_bytes.median); });
+  typical.download_bytes =
+      median([](const RoundSummary& r) { return std::optional(r.download_bytes.median); });
   typical.stages = TypicalStages(rounds, first);
   for (const Phase phase : kAllPhases) {
     std::vector<const PhaseSummary*> found = Find(rounds, first, phase);
-    if (found.empty()) found = Find(rounds, 0, phase);  // preparation happens in the first round only
+    if (found.empty())
+      found = Find(rounds, 0, phase);  // preparation happens in the first round only
     if (found.empty()) continue;
     PhaseSummary summary;
     summary.phase = phase;

@@ -1,6 +1,6 @@
 // What a run database says about a run, as numbers: per round, per phase, per worker and in all.
-// Only durations measured inside one process, and the coordinator's own events, are used: the clocks of
-// different processes are not compared. Plain values.
+// Only durations measured inside one process, and the coordinator's own events, are used: the
+// clocks of different processes are not compared. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,15 @@
 
 namespace interlude {
 
-/// One phase of one round over the processes that recorded it: the workers, or for a coordinator's phase that
-/// is done per worker (receive, journal, send) those workers. Phases run in parallel: they do not add up.
+/// One phase of one round over the processes that recorded it: the workers, or for a coordinator's
+/// phase that is done per worker (receive, journal, send) those workers. Phases run in parallel:
+/// they do not add up.
 struct PhaseSummary {
   Phase phase = Phase::kTrain;
-  Spread inside_seconds;     // from the phase's first beginning to its last end; this is "the" duration
-  Spread busy_seconds;       // the part of it spent in the phase itself, not between its chunks
-  Spread cpu_seconds;        // on a CPU, all threads
+  Spread
+      inside_seconds;   // from the phase's first beginning to its last end; this is "the" duration
+  Spread busy_seconds;  // the part of it spent in the phase itself, not between its chunks
+  Spread cpu_seconds;   // on a CPU, all threads
   Spread run_delay_seconds;  // runnable but waiting for a CPU
   double bytes = 0;          // sum over the processes
   double failed = 0;         // spans that ended in failure
@@ -31,10 +33,13 @@ struct PhaseSummary {
 
 /// The round's wall time in four pieces that add up to it, by the coordinator's own events.
 struct RoundStages {
-  double until_first_delta_seconds = 0;  // round's begin to the first delta chunk: the quickest worker's computing
-  double deltas_arriving_seconds = 0;    // first delta chunk to the last: waiting for slower workers, and upload
-  double until_committed_seconds = 0;    // last delta chunk to all chunks merged
-  double until_verified_seconds = 0;     // merged to the last worker's report that it applied and verified
+  double until_first_delta_seconds =
+      0;  // round's begin to the first delta chunk: the quickest worker's computing
+  double deltas_arriving_seconds =
+      0;  // first delta chunk to the last: waiting for slower workers, and upload
+  double until_committed_seconds = 0;  // last delta chunk to all chunks merged
+  double until_verified_seconds =
+      0;  // merged to the last worker's report that it applied and verified
 };
 
 struct RoundSummary {
@@ -48,11 +53,12 @@ struct RoundSummary {
   /// Of the worker whose training took longest; absent when no worker recorded training.
   std::optional<double> slowest_train_seconds;
   std::optional<int32_t> slowest_worker;
-  /// Wall time less the longest computing (training plus, where there was one, evaluation) of any worker; not
-  /// below 0. What the round would save if the exchange took no time.
+  /// Wall time less the longest computing (training plus, where there was one, evaluation) of any
+  /// worker; not below 0. What the round would save if the exchange took no time.
   std::optional<double> exchange_seconds;
-  /// Training's share of the round, over workers; not above 1. (A worker may begin to train before the
-  /// coordinator has heard the last report of the round before, so the quotient can exceed 1 by a hair.)
+  /// Training's share of the round, over workers; not above 1. (A worker may begin to train before
+  /// the coordinator has heard the last report of the round before, so the quotient can exceed 1 by
+  /// a hair.)
   Spread train_share;
 
   Spread upload_bytes;    // payload, over workers
@@ -62,8 +68,9 @@ struct RoundSummary {
   std::vector<int32_t> disagreeing_workers;  // whose root hash is another one
   std::vector<int32_t> unverified_workers;   // who contributed and never said their root hash
   std::optional<RoundStages> stages;         // absent when the events are not in order
-  std::optional<double> first_sync_after_last_delta_seconds;  // negative when syncing began while deltas arrived
-  std::vector<PhaseSummary> phases;          // in the order of kAllPhases
+  std::optional<double>
+      first_sync_after_last_delta_seconds;  // negative when syncing began while deltas arrived
+  std::vector<PhaseSummary> phases;         // in the order of kAllPhases
 };
 
 /// One worker over the run. Medians are over rounds, without the first when there are more.
@@ -79,7 +86,8 @@ struct WorkerSummary {
   double train_share = 0;
 };
 
-/// Medians over rounds, without the first when there are more (it warms connections, caches and memory).
+/// Medians over rounds, without the first when there are more (it warms connections, caches and
+/// memory).
 struct TypicalRound {
   uint32_t rounds = 0;  // that the medians are over
   double wall_seconds = 0;
@@ -100,11 +108,12 @@ struct RunSummary {
   std::vector<WorkerSummary> workers;
   std::vector<EvaluationRecord> evaluations;
   std::vector<EventRecord> events;
-  int64_t begin_ns = 0;          // of the first round, on the coordinator's clock
-  double wall_seconds = 0;       // first round's begin to last round's end
-  double gap_seconds = 0;        // of it, in no round; 0 when the rounds tile the run
-  double slowest_train_seconds = 0;  // sum over rounds: the part of wall_seconds that trained at the slowest worker
-  double exchange_seconds = 0;       // sum over rounds
+  int64_t begin_ns = 0;     // of the first round, on the coordinator's clock
+  double wall_seconds = 0;  // first round's begin to last round's end
+  double gap_seconds = 0;   // of it, in no round; 0 when the rounds tile the run
+  double slowest_train_seconds =
+      0;  // sum over rounds: the part of wall_seconds that trained at the slowest worker
+  double exchange_seconds = 0;  // sum over rounds
   uint64_t samples = 0;
   double samples_per_second = 0;  // samples / wall_seconds
   uint64_t upload_bytes = 0;      // all workers, all rounds

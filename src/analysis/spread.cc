@@ -11,7 +11,8 @@ Spread SpreadOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t half = values.size() / 2;
   const bool odd = values.size() % 2 == 1;
-  const double median = odd ? values[half] : values[half - 1] + (values[half] - values[half - 1]) / 2;
+  const double median =
+      odd ? values[half] : values[half - 1] + (values[half] - values[half - 1]) / 2;
   return {values.front(), median, values.back(), values.size()};
 }
 

@@ -26,7 +26,10 @@ uint64_t SpanRecorder::dropped() const {
 PhaseTimer::PhaseTimer(Phase phase, uint32_t round, int32_t recorded_by, const Clock& clock,
                        int32_t about_worker)
     : clock_(clock),
-      span_{.phase = phase, .round = round, .recorded_by = recorded_by, .about_worker = about_worker} {}
+      span_{.phase = phase,
+            .round = round,
+            .recorded_by = recorded_by,
+            .about_worker = about_worker} {}
 
 PhaseTimer::Scope::Scope(PhaseTimer& timer)
     : timer_(timer), begin_(timer.clock_.Now()), times_(ReadThreadTimesWithDelay()) {

@@ -11,7 +11,8 @@
 
 namespace interlude {
 
-/// Most spans a process keeps between two calls of Take; beyond it the new ones are dropped and counted.
+/// Most spans a process keeps between two calls of Take; beyond it the new ones are dropped and
+/// counted.
 inline constexpr size_t kMaxRecordedSpans = 4096;
 
 /// A process's spans until they are taken. Any thread.
@@ -29,8 +30,9 @@ class SpanRecorder {
   uint64_t dropped_ INTERLUDE_GUARDED_BY(mutex_) = 0;
 };
 
-/// One phase of one round, entered once or many times (chunk by chunk) by one thread; records a single Span
-/// from the first Enter to the last Leave, with the time inside as busy_ns and the thread's CPU time.
+/// One phase of one round, entered once or many times (chunk by chunk) by one thread; records a
+/// single Span from the first Enter to the last Leave, with the time inside as busy_ns and the
+/// thread's CPU time.
 ///
 ///   PhaseTimer encode(Phase::kEncode, round, worker, clock);
 ///   for (chunk...) { auto scope = encode.Enter(); ...; encode.AddBytes(n); encode.AddChunk(); }

@@ -54,7 +54,9 @@ Status MakeEmptyFile(const std::string& path) {
   }
   if (errno == EEXIST) {
     return AlreadyExistsError(
-        "run database {} exists: a directory holds one run, choose another directory or remove this one", path);
+        "run database {} exists: a directory holds one run, choose another directory or remove "
+        "this one",
+        path);
   }
   return ErrnoError(errno, fmt::format("making run database {}", path));
 }
@@ -63,7 +65,8 @@ Status CheckIsFile(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
     if (errno == ENOENT) {
-      return NotFoundError("no run database {}: name the directory that a run was given with --dir", path);
+      return NotFoundError("no run database {}: name the directory that a run was given with --dir",
+                           path);
     }
     return ErrnoError(errno, fmt::format("opening run database {}", path));
   }
@@ -78,13 +81,16 @@ int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
 }
 
-/// SQLite reads a last page that is cut short as if it ended in zeros. With a log beside it (the writer lives or
-/// was killed) the file may be in the middle of taking pages over, and the log has them whole.
+/// SQLite reads a last page that is cut short as if it ended in zeros. With a log beside it (the
+/// writer lives or was killed) the file may be in the middle of taking pages over, and the log has
+/// them whole.
 Status CheckWholePages(SQLite::Database& database, const std::string& path) {
   struct stat info {};
-  if (::stat((path + "-wal").c_str(), &info) == 0 || ::stat(path.c_str(), &info) != 0) return OkStatus();
+  if (::stat((path + "-wal").c_str(), &info) == 0 || ::stat(path.c_str(), &info) != 0)
+    return OkStatus();
   if (info.st_size % Pragma(database, "page_size") == 0) return OkStatus();
-  return DataLossError("run database {} is cut short: {} bytes are no whole number of pages", path, info.st_size);
+  return DataLossError("run database {} is cut short: {} bytes are no whole number of pages", path,
+                       info.st_size);
 }
 
 Status CheckIsOurs(SQLite::Database& database, const std::string& path) {
@@ -94,10 +100,12 @@ Status CheckIsOurs(SQLite::Database& database, const std::string& path) {
   const int version = Pragma(database, "user_version");
   if (version > kRunDatabaseVersion) {
     return FailedPreconditionError(
-        "run database {} has schema version {}, this program reads up to {}: use the interlude that wrote it", path,
-        version, kRunDatabaseVersion);
+        "run database {} has schema version {}, this program reads up to {}: use the interlude "
+        "that wrote it",
+        path, version, kRunDatabaseVersion);
   }
-  if (version < 1) return DataLossError("run database {} has the impossible schema version {}", path, version);
+  if (version < 1)
+    return DataLossError("run database {} has the impossible schema version {}", path, version);
   INTERLUDE_RETURN_IF_ERROR(CheckWholePages(database, path));
   const std::string check = database.execAndGet("PRAGMA quick_check(1)").getString();
   if (check != "ok") return DataLossError("run database {} is damaged: {}", path, check);
@@ -110,7 +118,8 @@ StatusOr<std::unique_ptr<RunDatabase>> OpenChecked(const std::string& path) {
   database.exec("PRAGMA trusted_schema = OFF");
   database.exec("BEGIN");  // one snapshot for all readers, while the run may still be writing
   INTERLUDE_RETURN_IF_ERROR(CheckIsOurs(database, path));
-  return std::unique_ptr<RunDatabase>(new SqliteRunDatabase(std::move(database), path, /*writable=*/false));
+  return std::unique_ptr<RunDatabase>(
+      new SqliteRunDatabase(std::move(database), path, /*writable=*/false));
 }
 
 }  // namespace
@@ -120,8 +129,9 @@ SqliteRunDatabase::SqliteRunDatabase(SQLite::Database database, std::string path
 
 SqliteRunDatabase::~SqliteRunDatabase() {
   if (!writable_) return;
-  // A finished run is then one plain file that can be copied and read from a read-only directory. Fails
-  // harmlessly while someone else reads: the file stays in WAL mode, which every reader understands.
+  // A finished run is then one plain file that can be copied and read from a read-only directory.
+  // Fails harmlessly while someone else reads: the file stays in WAL mode, which every reader
+  // understands.
   database_.tryExec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE");
 }
 
@@ -141,7 +151,8 @@ StatusOr<std::unique_ptr<RunDatabase>> RunDatabase::Create(const std::string& pa
   if (path != kMemory) INTERLUDE_RETURN_IF_ERROR(internal::MakeEmptyFile(path));
   auto made = internal::AtBorder(
       fmt::format("making run database {}", path), [&]() -> StatusOr<std::unique_ptr<RunDatabase>> {
-        SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, internal::kBusyTimeoutMs);
+        SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                                  internal::kBusyTimeoutMs);
         internal::WriteSchema(database);
         return std::unique_ptr<RunDatabase>(
             new internal::SqliteRunDatabase(std::move(database), path, /*writable=*/true));

@@ -1,5 +1,6 @@
-// The run database: DIR/run.db, SQLite in WAL mode. The schema is documented in docs/run-database.md so that
-// people can use SQL. Written by the coordinator alone, read by analysis/.
+// The run database: DIR/run.db, SQLite in WAL mode. The schema is documented in
+// docs/run-database.md so that people can use SQL. Written by the coordinator alone, read by
+// analysis/.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace interlude {
 inline constexpr int kRunDatabaseVersion = 1;
 
 /// Keys of `meta` that have a meaning; others may be set too. All are optional.
-inline constexpr char kMetaTitle[] = "title";            // one line: what is trained, for the report's first line
+inline constexpr char kMetaTitle[] = "title";            // what is trained; one line
 inline constexpr char kMetaSoftware[] = "software";      // version text of the coordinator
 inline constexpr char kMetaStartedAt[] = "started_at";   // wall time, ISO 8601 UTC
 inline constexpr char kMetaConfig[] = "config";          // the run's whole TOML
@@ -33,16 +34,17 @@ struct WorkerRecord {
   std::string host;
   int64_t process_id = 0;
   int32_t visible_cores = 0;
-  double quota_cores = 0;   // 0: none
+  double quota_cores = 0;  // 0: none
   int32_t usable_cores = 0;
-  int32_t threads = 0;      // of its compute pools
-  std::string software;     // version text
-  int64_t joined_ns = 0;    // coordinator's monotonic clock
+  int32_t threads = 0;    // of its compute pools
+  std::string software;   // version text
+  int64_t joined_ns = 0;  // coordinator's monotonic clock
   std::optional<int64_t> left_ns;
   std::string left_reason;  // empty while it is there
 };
 
-/// A committed round, on the coordinator's clock. Rounds tile the run: a round begins where the one before ended.
+/// A committed round, on the coordinator's clock. Rounds tile the run: a round begins where the one
+/// before ended.
 struct RoundRecord {
   uint32_t round = 0;
   int64_t begin_ns = 0;
@@ -54,7 +56,7 @@ struct RoundRecord {
   std::string root_hash;       // hex
   uint32_t workers = 0;        // that contributed
   uint64_t samples = 0;
-  double mean_loss = 0;        // over samples
+  double mean_loss = 0;  // over samples
 };
 
 /// One worker's part in one round.
@@ -63,10 +65,10 @@ struct WorkerRoundRecord {
   int32_t worker = 0;
   uint64_t samples = 0;
   double mean_loss = 0;
-  std::string root_hash;         // hex, as the worker computed it
+  std::string root_hash;  // hex, as the worker computed it
   uint32_t repaired_chunks = 0;
-  uint64_t upload_bytes = 0;     // payload
-  uint64_t download_bytes = 0;   // payload
+  uint64_t upload_bytes = 0;    // payload
+  uint64_t download_bytes = 0;  // payload
 };
 
 struct EvaluationRecord {
@@ -81,24 +83,25 @@ struct EventRecord {
   int64_t at_ns = 0;  // coordinator's clock
   std::optional<uint32_t> round;
   int32_t worker = kNoWorker;
-  std::string kind;   // short and stable: "worker_left"
-  std::string text;   // for people
+  std::string kind;  // short and stable: "worker_left"
+  std::string text;  // for people
 };
 
-/// One thread at a time. Each Add* call is atomic; after a crash of the process the database holds whole calls
-/// (after a power cut the last ones may be missing: synchronous = NORMAL).
+/// One thread at a time. Each Add* call is atomic; after a crash of the process the database holds
+/// whole calls (after a power cut the last ones may be missing: synchronous = NORMAL).
 ///
-/// Values are stored as they come, with two exceptions: a count above 2^63 - 1 is stored as 2^63 - 1, and a
-/// loss that is NaN is stored as NULL and read back as NaN. Errors besides those named below: ResourceExhausted
-/// (disk full), PermissionDenied, Unavailable (locked for more than 5 s by another program), Internal (I/O).
+/// Values are stored as they come, with two exceptions: a count above 2^63 - 1 is stored as
+/// 2^63 - 1, and a loss that is NaN is stored as NULL and read back as NaN. Errors besides those
+/// named below: ResourceExhausted (disk full), PermissionDenied, Unavailable (locked for more than
+/// 5 s by another program), Internal (I/O).
 class RunDatabase {
  public:
-  /// Makes DIR/run.db. AlreadyExists when there is one: a run directory holds one run. ":memory:" is a
-  /// database that lives as long as the object and can be read through it.
+  /// Makes DIR/run.db. AlreadyExists when there is one: a run directory holds one run. ":memory:"
+  /// is a database that lives as long as the object and can be read through it.
   static StatusOr<std::unique_ptr<RunDatabase>> Create(const std::string& path);
-  /// Opens an existing one for reading, as it is at this moment: what a writer adds later is not seen.
-  /// NotFound; DataLoss when it is no run database or damaged; FailedPrecondition when a newer version of the
-  /// program wrote it. Every page is checked, so the cost grows with the file (about 1 s a gigabyte or less).
+  /// Opens an existing one for reading, as it is at this moment: what a writer adds later is not
+  /// seen. NotFound; DataLoss when it is no run database or damaged; FailedPrecondition when a
+  /// newer version of the program wrote it. Every page is checked: the cost grows with the file.
   static StatusOr<std::unique_ptr<RunDatabase>> OpenReadOnly(const std::string& path);
   /// The writer's leaves one plain file, without the -wal beside it, when nobody else has it open.
   virtual ~RunDatabase() = default;
@@ -110,17 +113,19 @@ class RunDatabase {
   /// NotFound when no such worker joined.
   virtual Status WorkerLeft(int32_t worker, int64_t at_ns, const std::string& reason) = 0;
   /// A finished round with its workers' parts and all spans that belong to it, in one transaction.
-  /// AlreadyExists when the round is there or a worker occurs twice; InvalidArgument when a span's phase is no
-  /// phase or a part is of another round. Then nothing of the round is stored.
+  /// AlreadyExists when the round is there or a worker occurs twice; InvalidArgument when a span's
+  /// phase is no phase or a part is of another round. Then nothing of the round is stored.
   virtual Status AddRound(const RoundRecord& round, const std::vector<WorkerRoundRecord>& workers,
                           const std::vector<Span>& spans) = 0;
   /// Spans that belong to no finished round (preparation, evaluation after the last round).
   virtual Status AddSpans(const std::vector<Span>& spans) = 0;
-  /// A second evaluation after the same number of rounds replaces the first: the parameters are the same.
+  /// A second evaluation after the same number of rounds replaces the first: the parameters are the
+  /// same.
   virtual Status AddEvaluation(const EvaluationRecord& evaluation) = 0;
   virtual Status AddEvent(const EventRecord& event) = 0;
 
-  // Readers: rows by round and worker (spans: in order of recording), DataLoss for a value that cannot be.
+  // Readers: rows by round and worker (spans: in order of recording), DataLoss for a value that
+  // cannot be.
   virtual StatusOr<std::optional<std::string>> GetMeta(const std::string& key) const = 0;
   virtual StatusOr<std::map<std::string, std::string>> Meta() const = 0;
   virtual StatusOr<std::vector<WorkerRecord>> Workers() const = 0;

@@ -21,7 +21,8 @@ class RunDatabaseDamage : public ::testing::Test {
  protected:
   RunDatabaseDamage() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = fs::path(::testing::TempDir()) / fmt::format("damage_{}_{}", test->name(), ::getpid());
+    directory_ =
+        fs::path(::testing::TempDir()) / fmt::format("damage_{}_{}", test->name(), ::getpid());
     fs::remove_all(directory_);
     fs::create_directories(directory_);
   }
@@ -63,7 +64,8 @@ TEST_F(RunDatabaseDamage, AFileCutShortAnywhereIsDataLoss) {
   for (size_t size = 0; size < whole.size(); size += size < 256 ? 17 : 1021) {
     WriteFile(whole.substr(0, size));
     const Status status = ReadAll();
-    EXPECT_EQ(status.code(), StatusCode::kDataLoss) << size << " of " << whole.size() << ": " << status.ToString();
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss)
+        << size << " of " << whole.size() << ": " << status.ToString();
   }
   WriteFile(whole.substr(0, whole.size() - 1));
   EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss);
@@ -79,9 +81,10 @@ TEST_F(RunDatabaseDamage, AFlippedByteIsReadOrRefusedButNeverAnythingElse) {
     const Status status = ReadAll();
     if (status.ok()) continue;
     ++refused;
-    // A flip in the version number makes a file of a newer program; one in the header's journal mode makes a
-    // file that wants a log beside it.
-    EXPECT_TRUE(status.code() == StatusCode::kDataLoss || status.code() == StatusCode::kFailedPrecondition ||
+    // A flip in the version number makes a file of a newer program; one in the header's journal
+    // mode makes a file that wants a log beside it.
+    EXPECT_TRUE(status.code() == StatusCode::kDataLoss ||
+                status.code() == StatusCode::kFailedPrecondition ||
                 status.code() == StatusCode::kPermissionDenied)
         << at << ": " << status.ToString();
   }
@@ -99,7 +102,10 @@ TEST_F(RunDatabaseDamage, ADirectoryIsDataLoss) {
 }
 
 TEST_F(RunDatabaseDamage, AnotherProgramsDatabaseIsDataLoss) {
-  { SQLite::Database(Path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE rounds (a)"); }
+  {
+    SQLite::Database(Path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+        .exec("CREATE TABLE rounds (a)");
+  }
   const Status status = ReadAll();
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_THAT(status.message(), HasSubstr("not one of interlude's runs"));
@@ -120,7 +126,8 @@ TEST_F(RunDatabaseDamage, AMissingTableIsDataLoss) {
 }
 
 TEST_F(RunDatabaseDamage, ValuesThatCannotBeAreDataLoss) {
-  for (const char* change : {"UPDATE spans SET phase = 'dance' WHERE id = 3", "UPDATE rounds SET samples = -1 WHERE round = 2",
+  for (const char* change : {"UPDATE spans SET phase = 'dance' WHERE id = 3",
+                             "UPDATE rounds SET samples = -1 WHERE round = 2",
                              "UPDATE worker_rounds SET repaired_chunks = 4294967296",
                              "UPDATE spans SET recorded_by = -3000000000 WHERE id = 9"}) {
     fs::remove(Path());

@@ -121,54 +121,59 @@ StatusOr<std::map<std::string, std::string>> SqliteRunDatabase::Meta() const {
 
 StatusOr<std::vector<WorkerRecord>> SqliteRunDatabase::Workers() const {
   return AtBorder(Context("reading workers"), [&]() -> StatusOr<std::vector<WorkerRecord>> {
-    return Select<WorkerRecord>(database_,
-                                "SELECT worker, host, process_id, visible_cores, quota_cores, usable_cores, "
-                                "threads, software, joined_ns, left_ns, left_reason FROM workers ORDER BY worker",
-                                ReadWorker);
+    return Select<WorkerRecord>(
+        database_,
+        "SELECT worker, host, process_id, visible_cores, quota_cores, usable_cores, "
+        "threads, software, joined_ns, left_ns, left_reason FROM workers ORDER BY worker",
+        ReadWorker);
   });
 }
 
 StatusOr<std::vector<RoundRecord>> SqliteRunDatabase::Rounds() const {
   return AtBorder(Context("reading rounds"), [&]() -> StatusOr<std::vector<RoundRecord>> {
-    return Select<RoundRecord>(
-        database_,
-        "SELECT round, begin_ns, end_ns, committed_ns, first_delta_ns, last_delta_ns, first_sync_ns, root_hash, "
-        "workers, samples, mean_loss FROM rounds ORDER BY round",
-        ReadRound);
+    return Select<RoundRecord>(database_,
+                               "SELECT round, begin_ns, end_ns, committed_ns, first_delta_ns, "
+                               "last_delta_ns, first_sync_ns, root_hash, "
+                               "workers, samples, mean_loss FROM rounds ORDER BY round",
+                               ReadRound);
   });
 }
 
 StatusOr<std::vector<WorkerRoundRecord>> SqliteRunDatabase::WorkerRounds() const {
-  return AtBorder(Context("reading worker_rounds"), [&]() -> StatusOr<std::vector<WorkerRoundRecord>> {
-    return Select<WorkerRoundRecord>(
-        database_,
-        "SELECT round, worker, samples, mean_loss, root_hash, repaired_chunks, upload_bytes, download_bytes "
-        "FROM worker_rounds ORDER BY round, worker",
-        ReadWorkerRound);
-  });
+  return AtBorder(
+      Context("reading worker_rounds"), [&]() -> StatusOr<std::vector<WorkerRoundRecord>> {
+        return Select<WorkerRoundRecord>(database_,
+                                         "SELECT round, worker, samples, mean_loss, root_hash, "
+                                         "repaired_chunks, upload_bytes, download_bytes "
+                                         "FROM worker_rounds ORDER BY round, worker",
+                                         ReadWorkerRound);
+      });
 }
 
 StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const {
   return AtBorder(Context("reading spans"), [&]() -> StatusOr<std::vector<Span>> {
-    return Select<Span>(database_,
-                        "SELECT round, phase, recorded_by, about_worker, begin_ns, end_ns, busy_ns, cpu_ns, "
-                        "run_delay_ns, bytes, chunks, ok FROM spans ORDER BY id",
-                        ReadSpan);
+    return Select<Span>(
+        database_,
+        "SELECT round, phase, recorded_by, about_worker, begin_ns, end_ns, busy_ns, cpu_ns, "
+        "run_delay_ns, bytes, chunks, ok FROM spans ORDER BY id",
+        ReadSpan);
   });
 }
 
 StatusOr<std::vector<EvaluationRecord>> SqliteRunDatabase::Evaluations() const {
   return AtBorder(Context("reading evaluations"), [&]() -> StatusOr<std::vector<EvaluationRecord>> {
     return Select<EvaluationRecord>(
-        database_, "SELECT after_rounds, samples, correct, mean_loss FROM evaluations ORDER BY after_rounds",
+        database_,
+        "SELECT after_rounds, samples, correct, mean_loss FROM evaluations ORDER BY after_rounds",
         ReadEvaluation);
   });
 }
 
 StatusOr<std::vector<EventRecord>> SqliteRunDatabase::Events() const {
   return AtBorder(Context("reading events"), [&]() -> StatusOr<std::vector<EventRecord>> {
-    return Select<EventRecord>(database_, "SELECT at_ns, round, worker, kind, text FROM events ORDER BY at_ns, id",
-                               ReadEvent);
+    return Select<EventRecord>(
+        database_, "SELECT at_ns, round, worker, kind, text FROM events ORDER BY at_ns, id",
+        ReadEvent);
   });
 }
 

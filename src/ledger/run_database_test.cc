@@ -21,7 +21,8 @@ class RunDatabaseTest : public ::testing::Test {
  protected:
   RunDatabaseTest() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = fs::path(::testing::TempDir()) / fmt::format("ledger_{}_{}", test->name(), ::getpid());
+    directory_ =
+        fs::path(::testing::TempDir()) / fmt::format("ledger_{}_{}", test->name(), ::getpid());
     fs::remove_all(directory_);
     fs::create_directories(directory_);
   }
@@ -133,10 +134,20 @@ TEST_F(RunDatabaseTest, ExtremeValuesAreStoredAndReadBack) {
   const double inf = std::numeric_limits<double>::infinity();
   const std::string odd("a\0b\xff\x1b", 5);
   auto database = InMemory();
-  const Span span{Phase::kUpload, kWide, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min(),
-                  kMost, kLeast, kLeast, kMost, kMost, kHuge, kWide};
-  ASSERT_TRUE(database->AddRound({kWide, kLeast, kMost, 0, 0, 0, 0, odd, kWide, kHuge, nan},
-                                 {{kWide, -7, kHuge, inf, odd, kWide, kHuge, kHuge}}, {span, span})
+  const Span span{Phase::kUpload,
+                  kWide,
+                  std::numeric_limits<int32_t>::max(),
+                  std::numeric_limits<int32_t>::min(),
+                  kMost,
+                  kLeast,
+                  kLeast,
+                  kMost,
+                  kMost,
+                  kHuge,
+                  kWide};
+  ASSERT_TRUE(database
+                  ->AddRound({kWide, kLeast, kMost, 0, 0, 0, 0, odd, kWide, kHuge, nan},
+                             {{kWide, -7, kHuge, inf, odd, kWide, kHuge, kHuge}}, {span, span})
                   .ok());
   ASSERT_TRUE(database->AddEvent({kLeast, kWide, 0, odd, odd}).ok());
 
@@ -186,7 +197,8 @@ TEST_F(RunDatabaseTest, ARoundIsStoredWholeOrNotAtAll) {
 TEST_F(RunDatabaseTest, SpansAreAddedAllOrNone) {
   auto database = InMemory();
   const Span good{.phase = Phase::kPrepare};
-  EXPECT_EQ(database->AddSpans({good, {.phase = static_cast<Phase>(0)}}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(database->AddSpans({good, {.phase = static_cast<Phase>(0)}}).code(),
+            StatusCode::kInvalidArgument);
   EXPECT_TRUE(database->Spans()->empty());
 }
 

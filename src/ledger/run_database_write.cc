@@ -12,10 +12,16 @@ class Binder {
  public:
   explicit Binder(SQLite::Statement& statement) : statement_(statement) {}
 
-  Binder& Integer(int64_t value) { return Then([&](int i) { statement_.bind(i, value); }); }
+  Binder& Integer(int64_t value) {
+    return Then([&](int i) { statement_.bind(i, value); });
+  }
   Binder& Count(uint64_t value) { return Integer(ToSqlInteger(value)); }
-  Binder& Text(const std::string& value) { return Then([&](int i) { statement_.bind(i, value); }); }
-  Binder& Null() { return Then([&](int i) { statement_.bind(i); }); }
+  Binder& Text(const std::string& value) {
+    return Then([&](int i) { statement_.bind(i, value); });
+  }
+  Binder& Null() {
+    return Then([&](int i) { statement_.bind(i); });
+  }
   /// SQLite has no NaN; it is NULL.
   Binder& Real(double value) {
     if (std::isnan(value)) return Null();
@@ -37,7 +43,8 @@ class Binder {
 };
 
 void InsertSpans(SQLite::Database& database, const std::vector<Span>& spans) {
-  SQLite::Statement insert(database, "INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SQLite::Statement insert(database,
+                           "INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const Span& span : spans) {
     Binder(insert)
         .Integer(span.round)
@@ -94,8 +101,8 @@ void InsertWorkerRounds(SQLite::Database& database, const std::vector<WorkerRoun
 Status CheckPhases(const std::vector<Span>& spans) {
   for (const Span& span : spans) {
     if (PhaseFromNumber(static_cast<int>(span.phase))) continue;
-    return InvalidArgumentError("span of round {} from worker {}: {} is no phase", span.round, span.recorded_by,
-                                static_cast<int>(span.phase));
+    return InvalidArgumentError("span of round {} from worker {}: {} is no phase", span.round,
+                                span.recorded_by, static_cast<int>(span.phase));
   }
   return OkStatus();
 }
@@ -118,10 +125,13 @@ Status SqliteRunDatabase::SetMeta(const std::string& key, const std::string& val
 Status SqliteRunDatabase::AddWorker(const WorkerRecord& worker) {
   INTERLUDE_RETURN_IF_ERROR(CheckWritable());
   return AtBorder(Context(fmt::format("adding worker {}", worker.worker)), [&] {
-    SQLite::Statement insert(database_,
-                             "INSERT OR REPLACE INTO workers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    SQLite::Statement insert(
+        database_, "INSERT OR REPLACE INTO workers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     Binder binder(insert);
-    binder.Integer(worker.worker).Text(worker.host).Integer(worker.process_id).Integer(worker.visible_cores);
+    binder.Integer(worker.worker)
+        .Text(worker.host)
+        .Integer(worker.process_id)
+        .Integer(worker.visible_cores);
     if (worker.quota_cores == 0) {
       binder.Null();
     } else {
@@ -141,21 +151,24 @@ Status SqliteRunDatabase::AddWorker(const WorkerRecord& worker) {
 Status SqliteRunDatabase::WorkerLeft(int32_t worker, int64_t at_ns, const std::string& reason) {
   INTERLUDE_RETURN_IF_ERROR(CheckWritable());
   return AtBorder(Context(fmt::format("worker {} leaving", worker)), [&] {
-    SQLite::Statement update(database_, "UPDATE workers SET left_ns = ?, left_reason = ? WHERE worker = ?");
+    SQLite::Statement update(database_,
+                             "UPDATE workers SET left_ns = ?, left_reason = ? WHERE worker = ?");
     Binder(update).Integer(at_ns).Text(reason).Integer(worker);
-    if (update.exec() == 0) return NotFoundError("run database {}: worker {} never joined", path_, worker);
+    if (update.exec() == 0)
+      return NotFoundError("run database {}: worker {} never joined", path_, worker);
     return OkStatus();
   });
 }
 
-Status SqliteRunDatabase::AddRound(const RoundRecord& round, const std::vector<WorkerRoundRecord>& workers,
+Status SqliteRunDatabase::AddRound(const RoundRecord& round,
+                                   const std::vector<WorkerRoundRecord>& workers,
                                    const std::vector<Span>& spans) {
   INTERLUDE_RETURN_IF_ERROR(CheckWritable());
   INTERLUDE_RETURN_IF_ERROR(CheckPhases(spans));
   for (const WorkerRoundRecord& part : workers) {
     if (part.round == round.round) continue;
-    return InvalidArgumentError("round {} comes with worker {}'s part of round {}", round.round, part.worker,
-                                part.round);
+    return InvalidArgumentError("round {} comes with worker {}'s part of round {}", round.round,
+                                part.worker, part.round);
   }
   return AtBorder(Context(fmt::format("adding round {}", round.round)), [&] {
     SQLite::Transaction transaction(database_);  // rolls back when anything below throws

@@ -7,15 +7,17 @@ namespace interlude {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kStart = 5'000'000 * kMs;      // coordinator's clock
-constexpr uint64_t kPayloadBytes = 132'813;      // 250,000 parameters at 4.25 bits
-constexpr uint64_t kSamples = 1280;              // a worker and round: 20 steps of 64
+constexpr int64_t kStart = 5'000'000 * kMs;  // coordinator's clock
+constexpr uint64_t kPayloadBytes = 132'813;  // 250,000 parameters at 4.25 bits
+constexpr uint64_t kSamples = 1280;          // a worker and round: 20 steps of 64
 constexpr int64_t kEvaluateMs = 310;
 constexpr std::array<int64_t, 3> kTrainMs = {2104, 2131, 2598};
 constexpr std::array<int64_t, 6> kWarmUpMs = {420, 14, 0, 9, 21, 5};
 
 constexpr bool EvaluatesIn(uint32_t round) { return round == 3; }
-int64_t TrainNs(uint32_t round, int32_t worker) { return (kTrainMs[worker] + kWarmUpMs[round]) * kMs; }
+int64_t TrainNs(uint32_t round, int32_t worker) {
+  return (kTrainMs[worker] + kWarmUpMs[round]) * kMs;
+}
 int64_t ComputeNs(uint32_t round, int32_t worker) {
   return TrainNs(round, worker) + (EvaluatesIn(round) ? kEvaluateMs * kMs : 0);
 }
@@ -39,7 +41,8 @@ class WorkerSpans {
     const bool starved = worker_ == 2 && phase != Phase::kWait;
     const int64_t delay = starved ? busy_ns / 5 : busy_ns / 1000;
     const int64_t cpu = phase == Phase::kWait ? 30'000 : busy_ns - delay;
-    out_.push_back({phase, round_, worker_, kNoWorker, begin, begin + length_ns, busy_ns, cpu, delay, bytes, chunks});
+    out_.push_back({phase, round_, worker_, kNoWorker, begin, begin + length_ns, busy_ns, cpu,
+                    delay, bytes, chunks});
     now_ = begin + length_ns;
   }
 
@@ -65,8 +68,10 @@ void AddWorkerSpans(uint32_t round, int32_t worker, std::vector<Span>& out) {
 }
 
 void AddCoordinatorSpans(const RoundRecord& round, std::vector<Span>& out) {
-  const auto add = [&](Phase phase, int32_t about, int64_t begin, int64_t end, int64_t busy, uint64_t bytes) {
-    out.push_back({phase, round.round, kNoWorker, about, begin, end, busy, busy, busy / 50, bytes, 4});
+  const auto add = [&](Phase phase, int32_t about, int64_t begin, int64_t end, int64_t busy,
+                       uint64_t bytes) {
+    out.push_back(
+        {phase, round.round, kNoWorker, about, begin, end, busy, busy, busy / 50, bytes, 4});
   };
   for (int32_t worker = 0; worker < kSampleWorkers; ++worker) {
     const int64_t first = round.begin_ns + ComputeNs(round.round, worker) + 3 * kMs;
@@ -79,7 +84,8 @@ void AddCoordinatorSpans(const RoundRecord& round, std::vector<Span>& out) {
   add(Phase::kEncodeSync, kNoWorker, last - 4 * kMs, last + 3 * kMs, 1'500'000, kPayloadBytes);
   add(Phase::kHash, kNoWorker, last - 4 * kMs, round.committed_ns, 300'000, 1'000'000);
   for (int32_t worker = 0; worker < kSampleWorkers; ++worker) {
-    add(Phase::kSend, worker, round.first_sync_ns, round.committed_ns + (worker + 4) * kMs, 1 * kMs, kPayloadBytes);
+    add(Phase::kSend, worker, round.first_sync_ns, round.committed_ns + (worker + 4) * kMs, 1 * kMs,
+        kPayloadBytes);
   }
   add(Phase::kRound, kNoWorker, round.begin_ns, round.end_ns, round.end_ns - round.begin_ns, 0);
 }
@@ -114,8 +120,12 @@ Status AddWorkers(RunDatabase& database) {
     record.software = "interlude 0.1.0";
     record.joined_ns = kStart - (900 - 100 * worker) * kMs;
     INTERLUDE_RETURN_IF_ERROR(database.AddWorker(record));
-    INTERLUDE_RETURN_IF_ERROR(database.AddEvent({record.joined_ns, {}, worker, "worker_joined",
-                                                 fmt::format("worker {} joined from {}", worker, record.host)}));
+    INTERLUDE_RETURN_IF_ERROR(
+        database.AddEvent({record.joined_ns,
+                           {},
+                           worker,
+                           "worker_joined",
+                           fmt::format("worker {} joined from {}", worker, record.host)}));
   }
   return OkStatus();
 }
@@ -125,8 +135,8 @@ Status AddRoundTo(RunDatabase& database, const RoundRecord& round) {
   std::vector<Span> spans;
   for (int32_t worker = 0; worker < kSampleWorkers; ++worker) {
     const bool repaired = round.round == 2 && worker == 1;
-    parts.push_back({round.round, worker, kSamples, Loss(round.round, worker), round.root_hash, repaired ? 1u : 0u,
-                     kPayloadBytes, kPayloadBytes});
+    parts.push_back({round.round, worker, kSamples, Loss(round.round, worker), round.root_hash,
+                     repaired ? 1u : 0u, kPayloadBytes, kPayloadBytes});
     AddWorkerSpans(round.round, worker, spans);
   }
   AddCoordinatorSpans(round, spans);
@@ -136,13 +146,12 @@ Status AddRoundTo(RunDatabase& database, const RoundRecord& round) {
 }  // namespace
 
 Status WriteSampleRun(RunDatabase& database) {
-  for (const auto& [key, value] : {std::pair{kMetaTitle, "vit 250,000 parameters on fashion_mnist"},
-                                   std::pair{kMetaSoftware, "interlude 0.1.0"},
-                                   std::pair{kMetaStartedAt, "2025-01-31T12:00:00Z"},
-                                   std::pair{kMetaParameters, "250000"},
-                                   std::pair{kMetaExchange, "pipelined"},
-                                   std::pair{kMetaCodec, "q4"},
-                                   std::pair{kMetaOutcome, "finished"}}) {
+  for (const auto& [key, value] :
+       {std::pair{kMetaTitle, "vit 250,000 parameters on fashion_mnist"},
+        std::pair{kMetaSoftware, "interlude 0.1.0"},
+        std::pair{kMetaStartedAt, "2025-01-31T12:00:00Z"}, std::pair{kMetaParameters, "250000"},
+        std::pair{kMetaExchange, "pipelined"}, std::pair{kMetaCodec, "q4"},
+        std::pair{kMetaOutcome, "finished"}}) {
     INTERLUDE_RETURN_IF_ERROR(database.SetMeta(key, value));
   }
   INTERLUDE_RETURN_IF_ERROR(AddWorkers(database));
@@ -152,14 +161,16 @@ Status WriteSampleRun(RunDatabase& database) {
     INTERLUDE_RETURN_IF_ERROR(AddRoundTo(database, round));
     begin = round.end_ns;
     if (number == 2) {
-      INTERLUDE_RETURN_IF_ERROR(database.AddEvent({round.end_ns - 3 * kMs, 2u, 1, "chunk_repaired",
-                                                   "worker 1: chunk 3 had another hash and was sent again"}));
+      INTERLUDE_RETURN_IF_ERROR(
+          database.AddEvent({round.end_ns - 3 * kMs, 2u, 1, "chunk_repaired",
+                             "worker 1: chunk 3 had another hash and was sent again"}));
       INTERLUDE_RETURN_IF_ERROR(database.AddEvaluation({3, 10'000, 7412, 0.71}));
     }
   }
   std::vector<Span> last;
   for (int32_t worker = 0; worker < kSampleWorkers; ++worker) {
-    WorkerSpans(kSampleRounds, worker, (worker + 1) * 77'000 * kMs + kSampleRounds * 3'000 * kMs, last)
+    WorkerSpans(kSampleRounds, worker, (worker + 1) * 77'000 * kMs + kSampleRounds * 3'000 * kMs,
+                last)
         .Add(Phase::kEvaluate, 0, kEvaluateMs * kMs, kEvaluateMs * kMs);
   }
   INTERLUDE_RETURN_IF_ERROR(database.AddSpans(last));

@@ -1,5 +1,6 @@
-// A made-up run with fixed numbers, for tests and for testdata/run_db: 3 workers, 6 rounds, a quarter of a
-// million parameters. Worker 2 is slow for want of CPU; a chunk is repaired; worker 1 leaves at the end.
+// A made-up run with fixed numbers, for tests and for testdata/run_db: 3 workers, 6 rounds, a
+// quarter of a million parameters. Worker 2 is slow for want of CPU; a chunk is repaired; worker 1
+// leaves at the end.
 #pragma once
 
 #include "base/status.h"

@@ -1,4 +1,5 @@
-// The tables and views of run.db as SQL text. docs/run-database.md explains each column; a test compares the two.
+// The tables and views of run.db as SQL text. docs/run-database.md explains each column; a test
+// compares the two.
 #pragma once
 
 namespace interlude::internal {

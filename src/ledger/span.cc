@@ -10,24 +10,42 @@ struct PhaseText {
 
 PhaseText TextOf(Phase phase) {
   switch (phase) {
-    case Phase::kTrain: return {"train", "local steps"};
-    case Phase::kEncode: return {"encode", "delta to payload"};
-    case Phase::kUpload: return {"upload", "payload to the coordinator"};
-    case Phase::kWait: return {"wait", "nothing to do until the first sync chunk arrives"};
-    case Phase::kDownload: return {"download", "sync delta from the coordinator"};
-    case Phase::kApply: return {"apply", "sync delta added to the base, parameters set to the base"};
-    case Phase::kVerify: return {"verify", "hash of the new base against the coordinator's, and repair"};
-    case Phase::kEvaluate: return {"evaluate", "this worker's part of the test set"};
-    case Phase::kPrepare: return {"prepare", "model and data made ready, once"};
-    case Phase::kReceive: return {"receive", "a worker's delta, from its first chunk to its last"};
-    case Phase::kAggregate: return {"aggregate", "deltas decoded and summed by weight"};
-    case Phase::kOuterStep: return {"outer_step", "outer optimizer"};
-    case Phase::kEncodeSync: return {"encode_sync", "update to sync delta, sync delta added to the base"};
-    case Phase::kHash: return {"hash", "of the new base"};
-    case Phase::kJournal: return {"journal", "received chunks to disk"};
-    case Phase::kSend: return {"send", "sync delta to a worker, from first chunk to last"};
-    case Phase::kSave: return {"save", "a full model to disk"};
-    case Phase::kRound: return {"round", "the whole round"};
+    case Phase::kTrain:
+      return {"train", "local steps"};
+    case Phase::kEncode:
+      return {"encode", "delta to payload"};
+    case Phase::kUpload:
+      return {"upload", "payload to the coordinator"};
+    case Phase::kWait:
+      return {"wait", "nothing to do until the first sync chunk arrives"};
+    case Phase::kDownload:
+      return {"download", "sync delta from the coordinator"};
+    case Phase::kApply:
+      return {"apply", "sync delta added to the base, parameters set to the base"};
+    case Phase::kVerify:
+      return {"verify", "hash of the new base against the coordinator's, and repair"};
+    case Phase::kEvaluate:
+      return {"evaluate", "this worker's part of the test set"};
+    case Phase::kPrepare:
+      return {"prepare", "model and data made ready, once"};
+    case Phase::kReceive:
+      return {"receive", "a worker's delta, from its first chunk to its last"};
+    case Phase::kAggregate:
+      return {"aggregate", "deltas decoded and summed by weight"};
+    case Phase::kOuterStep:
+      return {"outer_step", "outer optimizer"};
+    case Phase::kEncodeSync:
+      return {"encode_sync", "update to sync delta, sync delta added to the base"};
+    case Phase::kHash:
+      return {"hash", "of the new base"};
+    case Phase::kJournal:
+      return {"journal", "received chunks to disk"};
+    case Phase::kSend:
+      return {"send", "sync delta to a worker, from first chunk to last"};
+    case Phase::kSave:
+      return {"save", "a full model to disk"};
+    case Phase::kRound:
+      return {"round", "the whole round"};
   }
   return {"unknown", "a number that is no phase"};
 }

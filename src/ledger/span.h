@@ -13,15 +13,15 @@ namespace interlude {
 /// The phases of a round. The numbers are stored in run.db and cross the wire: never reuse one.
 enum class Phase : uint8_t {
   // worker
-  kTrain = 1,      // local steps
-  kEncode = 2,     // delta -> payload
-  kUpload = 3,     // payload -> coordinator
-  kWait = 4,       // nothing to do until the first sync chunk arrives
-  kDownload = 5,   // sync delta from the coordinator
-  kApply = 6,      // base += sync delta; parameters = base
-  kVerify = 7,     // hash of the new base against the coordinator's, and repair
-  kEvaluate = 8,   // this worker's part of the test set
-  kPrepare = 9,    // model and data made ready, once
+  kTrain = 1,     // local steps
+  kEncode = 2,    // delta -> payload
+  kUpload = 3,    // payload -> coordinator
+  kWait = 4,      // nothing to do until the first sync chunk arrives
+  kDownload = 5,  // sync delta from the coordinator
+  kApply = 6,     // base += sync delta; parameters = base
+  kVerify = 7,    // hash of the new base against the coordinator's, and repair
+  kEvaluate = 8,  // this worker's part of the test set
+  kPrepare = 9,   // model and data made ready, once
   // coordinator
   kReceive = 32,     // from a worker's first delta chunk to its last
   kAggregate = 33,   // decode and weighted sum
@@ -36,12 +36,13 @@ enum class Phase : uint8_t {
 
 /// Every phase, workers' first, in the order in which a round passes through them.
 inline constexpr std::array kAllPhases = {
-    Phase::kPrepare, Phase::kTrain,     Phase::kEncode,    Phase::kUpload,     Phase::kWait,
-    Phase::kDownload, Phase::kApply,    Phase::kVerify,    Phase::kEvaluate,   Phase::kReceive,
-    Phase::kJournal, Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash,
-    Phase::kSend,    Phase::kSave,      Phase::kRound};
+    Phase::kPrepare,  Phase::kTrain,     Phase::kEncode,    Phase::kUpload,     Phase::kWait,
+    Phase::kDownload, Phase::kApply,     Phase::kVerify,    Phase::kEvaluate,   Phase::kReceive,
+    Phase::kJournal,  Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash,
+    Phase::kSend,     Phase::kSave,      Phase::kRound};
 
-/// "train", "outer_step", ...; the name in run.db, JSON and the report. "unknown" for a number that is no phase.
+/// "train", "outer_step", ...; the name in run.db, JSON and the report. "unknown" for a number that
+/// is no phase.
 std::string_view PhaseName(Phase phase);
 /// One sentence for people: what is inside the phase.
 std::string_view PhaseMeaning(Phase phase);
@@ -54,14 +55,16 @@ std::optional<Phase> PhaseFromName(std::string_view name);
 /// Worker id of the coordinator's own spans.
 inline constexpr int32_t kNoWorker = -1;
 
-/// One phase. Times are CLOCK_MONOTONIC of the process that recorded it and comparable only within it.
-/// A phase that works chunk by chunk (encode, upload, apply...) is one span from its first beginning to its
-/// last end; `busy_ns` is the part of it that was spent in the phase itself, so that parallel phases are seen.
+/// One phase. Times are CLOCK_MONOTONIC of the process that recorded it and comparable only within
+/// it. A phase that works chunk by chunk (encode, upload, apply...) is one span from its first
+/// beginning to its last end; `busy_ns` is the part of it that was spent in the phase itself, so
+/// that parallel phases are seen.
 struct Span {
   Phase phase = Phase::kTrain;
   uint32_t round = 0;
   int32_t recorded_by = kNoWorker;  // the process: a worker's id, or kNoWorker for the coordinator
-  int32_t about_worker = kNoWorker; // whose delta or sync it concerns (receive, send, journal), else kNoWorker
+  int32_t about_worker =
+      kNoWorker;  // whose delta or sync it concerns (receive, send, journal), else kNoWorker
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
   int64_t busy_ns = 0;

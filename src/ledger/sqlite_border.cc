@@ -16,10 +16,12 @@ Status StatusFromSqlite(const SQLite::Exception& error, std::string_view what) {
     case SQLITE_NOTADB:
     case SQLITE_ERROR:  // a statement of ours failed: the schema is not the one it was written for
       return status(StatusCode::kDataLoss, "; the file is damaged or is no run database");
-    case SQLITE_FULL: return status(StatusCode::kResourceExhausted, "; free space on the disk");
+    case SQLITE_FULL:
+      return status(StatusCode::kResourceExhausted, "; free space on the disk");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return status(StatusCode::kUnavailable, "; another program holds the database, close it and try again");
+      return status(StatusCode::kUnavailable,
+                    "; another program holds the database, close it and try again");
     case SQLITE_PERM:
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
@@ -27,18 +29,20 @@ Status StatusFromSqlite(const SQLite::Exception& error, std::string_view what) {
                     "; the file and (while a run is not closed) its directory must be accessible");
     case SQLITE_CONSTRAINT: {
       const int extended = error.getExtendedErrorCode();
-      const bool twice = extended == SQLITE_CONSTRAINT_PRIMARYKEY || extended == SQLITE_CONSTRAINT_UNIQUE ||
+      const bool twice = extended == SQLITE_CONSTRAINT_PRIMARYKEY ||
+                         extended == SQLITE_CONSTRAINT_UNIQUE ||
                          extended == SQLITE_CONSTRAINT_ROWID;
       return status(twice ? StatusCode::kAlreadyExists : StatusCode::kInvalidArgument, "");
     }
-    default: return status(StatusCode::kInternal, "");
+    default:
+      return status(StatusCode::kInternal, "");
   }
 }
 
 void Row::Refuse(int column, const std::string& value) const {
-  throw SQLite::Exception(
-      fmt::format("column {} holds the impossible value {}", statement_.getColumn(column).getName(), value),
-      SQLITE_CORRUPT);
+  throw SQLite::Exception(fmt::format("column {} holds the impossible value {}",
+                                      statement_.getColumn(column).getName(), value),
+                          SQLITE_CORRUPT);
 }
 
 }  // namespace interlude::internal

@@ -1,4 +1,5 @@
-// Where SQLiteCpp's exceptions end: inside ledger/ a statement may throw, outside there is only Status.
+// Where SQLiteCpp's exceptions end: inside ledger/ a statement may throw, outside there is only
+// Status.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -34,7 +35,8 @@ inline int64_t ToSqlInteger(uint64_t value) {
   return static_cast<int64_t>(value < kMost ? value : kMost);
 }
 
-/// The columns of one row, with a check that each value fits. Throws SQLite::Exception (SQLITE_CORRUPT).
+/// The columns of one row, with a check that each value fits. Throws SQLite::Exception
+/// (SQLITE_CORRUPT).
 class Row {
  public:
   explicit Row(const SQLite::Statement& statement) : statement_(statement) {}
@@ -52,7 +54,8 @@ class Row {
   Int Fitting(int column) const {
     const int64_t value = Integer(column);
     const bool too_low = value < static_cast<int64_t>(std::numeric_limits<Int>::min());
-    const bool too_high = sizeof(Int) < 8 && value > static_cast<int64_t>(std::numeric_limits<Int>::max());
+    const bool too_high =
+        sizeof(Int) < 8 && value > static_cast<int64_t>(std::numeric_limits<Int>::max());
     if (too_low || too_high) Refuse(column, std::to_string(value));
     return static_cast<Int>(value);
   }

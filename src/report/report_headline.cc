@@ -27,14 +27,17 @@ std::string PercentOf(double part, double whole) {
 }
 
 std::string Extent(const RunSummary& run) {
-  std::string text = fmt::format("{} in {} with {}: {}, {:.0f} a second.",
-                                 Count(static_cast<double>(run.rounds.size()), "round"), HumanSeconds(run.wall_seconds),
-                                 Count(static_cast<double>(run.workers.size()), "worker"),
-                                 Count(static_cast<double>(run.samples), "sample"), run.samples_per_second);
+  std::string text = fmt::format(
+      "{} in {} with {}: {}, {:.0f} a second.",
+      Count(static_cast<double>(run.rounds.size()), "round"), HumanSeconds(run.wall_seconds),
+      Count(static_cast<double>(run.workers.size()), "worker"),
+      Count(static_cast<double>(run.samples), "sample"), run.samples_per_second);
   if (run.rounds.size() > 1) {
-    text += fmt::format(" The first round took {} and is not in the medians.", HumanSeconds(run.rounds[0].wall_seconds));
+    text += fmt::format(" The first round took {} and is not in the medians.",
+                        HumanSeconds(run.rounds[0].wall_seconds));
   }
-  if (run.gap_seconds > 0) text += fmt::format(" {} lie between rounds.", HumanSeconds(run.gap_seconds));
+  if (run.gap_seconds > 0)
+    text += fmt::format(" {} lie between rounds.", HumanSeconds(run.gap_seconds));
   return text;
 }
 
@@ -43,17 +46,19 @@ std::string MedianRound(const RunSummary& run) {
   const TypicalRound& typical = run.typical;
   std::string text = fmt::format("A median round took {}", HumanSeconds(typical.wall_seconds));
   if (typical.slowest_train_seconds > 0) {
-    text += fmt::format(", of which {} ({}) was training on the slowest worker;\nthe exchange took {}",
-                        HumanSeconds(typical.slowest_train_seconds),
-                        PercentOf(typical.slowest_train_seconds, typical.wall_seconds),
-                        HumanSeconds(typical.exchange_seconds));
+    text +=
+        fmt::format(", of which {} ({}) was training on the slowest worker;\nthe exchange took {}",
+                    HumanSeconds(typical.slowest_train_seconds),
+                    PercentOf(typical.slowest_train_seconds, typical.wall_seconds),
+                    HumanSeconds(typical.exchange_seconds));
   }
-  return text + fmt::format("; {} up and {} down per worker and round.\n", HumanBytes(typical.upload_bytes),
-                            HumanBytes(typical.download_bytes));
+  return text + fmt::format("; {} up and {} down per worker and round.\n",
+                            HumanBytes(typical.upload_bytes), HumanBytes(typical.download_bytes));
 }
 
 std::string Result(const RunSummary& run) {
-  std::string text = run.final_accuracy ? fmt::format("Test accuracy {:.2f} %; training loss", 100 * *run.final_accuracy)
+  std::string text = run.final_accuracy ? fmt::format("Test accuracy {:.2f} %; training loss",
+                                                      100 * *run.final_accuracy)
                                         : std::string("No evaluation; training loss");
   return text + fmt::format(" {:.4f} in the last round.", run.final_loss.value_or(NAN));
 }
@@ -64,14 +69,19 @@ std::string Agreement(const RunSummary& run) {
   for (const RoundSummary& round : run.rounds) {
     unverified += round.unverified_workers.size();
     for (const int32_t worker : round.disagreeing_workers) {
-      if (wrong.size() < 200) wrong += fmt::format("{}worker {} in round {}", wrong.empty() ? "" : ", ", worker, round.round);
+      if (wrong.size() < 200)
+        wrong +=
+            fmt::format("{}worker {} in round {}", wrong.empty() ? "" : ", ", worker, round.round);
     }
   }
   std::string text = run.hashes_agree
-                         ? fmt::format("Coordinator and workers agree on the parameters of every round; the last root hash is {}.",
-                                       Printable(run.rounds.back().root_hash))
+                         ? fmt::format(
+                               "Coordinator and workers agree on the parameters of every round; "
+                               "the last root hash is {}.",
+                               Printable(run.rounds.back().root_hash))
                          : fmt::format("PARAMETERS DIFFER: another root hash from {}.", wrong);
-  if (unverified > 0) text += fmt::format(" {} without a root hash.", Count(static_cast<double>(unverified), "part"));
+  if (unverified > 0)
+    text += fmt::format(" {} without a root hash.", Count(static_cast<double>(unverified), "part"));
   if (run.repaired_chunks > 0) {
     text += fmt::format(" {} repaired.", Count(static_cast<double>(run.repaired_chunks), "chunk"));
   }
@@ -92,13 +102,18 @@ std::string Headline(const RunSummary& run) {
 
 std::string Footer(const RunSummary& run) {
   std::string text = Wrap(
-      "Phases run in parallel, on several workers and chunk by chunk within one: their times overlap and must not "
-      "be added up. A phase's time is from its first beginning to its last end in one process; busy is the part "
-      "spent in the phase itself, cpu the time on a CPU of all its threads, delay the time a thread was ready but "
-      "had no CPU. Exchange is the round's wall time less the longest training (and evaluation) of any worker.",
+      "Phases run in parallel, on several workers and chunk by chunk within one: their times "
+      "overlap and must not "
+      "be added up. A phase's time is from its first beginning to its last end in one process; "
+      "busy is the part "
+      "spent in the phase itself, cpu the time on a CPU of all its threads, delay the time a "
+      "thread was ready but "
+      "had no CPU. Exchange is the round's wall time less the longest training (and evaluation) of "
+      "any worker.",
       kReportWidth);
   text += Wrap(
-      "The clocks of different processes are not compared: every figure is a duration within one process or lies "
+      "The clocks of different processes are not compared: every figure is a duration within one "
+      "process or lies "
       "between two events of the coordinator.",
       kReportWidth);
   if (run.impossible_spans > 0) {

@@ -41,25 +41,26 @@ Json FromPhases(const std::vector<PhaseSummary>& phases) {
 }
 
 Json FromRound(const RoundSummary& round) {
-  return {{"round", round.round},
-          {"wall_seconds", round.wall_seconds},
-          {"slowest_train_seconds", OrNull(round.slowest_train_seconds)},
-          {"slowest_worker", OrNull(round.slowest_worker)},
-          {"exchange_seconds", OrNull(round.exchange_seconds)},
-          {"train_share", round.train_share.count == 0 ? Json(nullptr) : FromSpread(round.train_share)},
-          {"upload_bytes", FromSpread(round.upload_bytes)},
-          {"download_bytes", FromSpread(round.download_bytes)},
-          {"workers", round.workers},
-          {"samples", round.samples},
-          {"mean_loss", round.mean_loss},
-          {"accuracy", OrNull(round.accuracy)},
-          {"root_hash", round.root_hash},
-          {"disagreeing_workers", round.disagreeing_workers},
-          {"unverified_workers", round.unverified_workers},
-          {"repaired_chunks", round.repaired_chunks},
-          {"stages", FromStages(round.stages)},
-          {"first_sync_after_last_delta_seconds", OrNull(round.first_sync_after_last_delta_seconds)},
-          {"phases", FromPhases(round.phases)}};
+  return {
+      {"round", round.round},
+      {"wall_seconds", round.wall_seconds},
+      {"slowest_train_seconds", OrNull(round.slowest_train_seconds)},
+      {"slowest_worker", OrNull(round.slowest_worker)},
+      {"exchange_seconds", OrNull(round.exchange_seconds)},
+      {"train_share", round.train_share.count == 0 ? Json(nullptr) : FromSpread(round.train_share)},
+      {"upload_bytes", FromSpread(round.upload_bytes)},
+      {"download_bytes", FromSpread(round.download_bytes)},
+      {"workers", round.workers},
+      {"samples", round.samples},
+      {"mean_loss", round.mean_loss},
+      {"accuracy", OrNull(round.accuracy)},
+      {"root_hash", round.root_hash},
+      {"disagreeing_workers", round.disagreeing_workers},
+      {"unverified_workers", round.unverified_workers},
+      {"repaired_chunks", round.repaired_chunks},
+      {"stages", FromStages(round.stages)},
+      {"first_sync_after_last_delta_seconds", OrNull(round.first_sync_after_last_delta_seconds)},
+      {"phases", FromPhases(round.phases)}};
 }
 
 Json FromTypical(const TypicalRound& typical) {
@@ -97,22 +98,23 @@ Json FromWorker(const WorkerSummary& worker) {
 }
 
 Json FromTotals(const RunSummary& run) {
-  return {{"rounds", run.rounds.size()},
-          {"wall_seconds", run.wall_seconds},
-          {"gap_seconds", run.gap_seconds},
-          {"slowest_train_seconds", run.slowest_train_seconds},
-          {"exchange_seconds", run.exchange_seconds},
-          {"samples", run.samples},
-          {"samples_per_second", run.samples_per_second},
-          {"upload_bytes", run.upload_bytes},
-          {"download_bytes", run.download_bytes},
-          {"repaired_chunks", run.repaired_chunks},
-          {"workers_left", run.workers_left},
-          {"final_accuracy", OrNull(run.final_accuracy)},
-          {"final_loss", OrNull(run.final_loss)},
-          {"final_root_hash", run.rounds.empty() ? Json(nullptr) : Json(run.rounds.back().root_hash)},
-          {"hashes_agree", run.hashes_agree},
-          {"impossible_spans", run.impossible_spans}};
+  return {
+      {"rounds", run.rounds.size()},
+      {"wall_seconds", run.wall_seconds},
+      {"gap_seconds", run.gap_seconds},
+      {"slowest_train_seconds", run.slowest_train_seconds},
+      {"exchange_seconds", run.exchange_seconds},
+      {"samples", run.samples},
+      {"samples_per_second", run.samples_per_second},
+      {"upload_bytes", run.upload_bytes},
+      {"download_bytes", run.download_bytes},
+      {"repaired_chunks", run.repaired_chunks},
+      {"workers_left", run.workers_left},
+      {"final_accuracy", OrNull(run.final_accuracy)},
+      {"final_loss", OrNull(run.final_loss)},
+      {"final_root_hash", run.rounds.empty() ? Json(nullptr) : Json(run.rounds.back().root_hash)},
+      {"hashes_agree", run.hashes_agree},
+      {"impossible_spans", run.impossible_spans}};
 }
 
 Json FromEvaluations(const std::vector<EvaluationRecord>& evaluations) {

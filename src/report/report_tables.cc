@@ -17,11 +17,14 @@ std::string Milliseconds(double seconds) { return fmt::format("{:.1f}", 1e3 * se
 std::string SecondsText(const std::optional<double>& seconds) {
   return seconds ? fmt::format("{:.3f}", *seconds) : "-";
 }
-std::string Megabytes(double bytes) { return fmt::format("{:.{}f}", bytes / 1e6, bytes < 1e8 ? 3 : 1); }
+std::string Megabytes(double bytes) {
+  return fmt::format("{:.{}f}", bytes / 1e6, bytes < 1e8 ? 3 : 1);
+}
 std::string Percent(double share) { return fmt::format("{:.1f}", 100 * share); }
 std::string Percents(const Spread& shares) {
   if (shares.count == 0) return "-";
-  return fmt::format("{:.0f}/{:.0f}/{:.0f}", 100 * shares.min, 100 * shares.median, 100 * shares.max);
+  return fmt::format("{:.0f}/{:.0f}/{:.0f}", 100 * shares.min, 100 * shares.median,
+                     100 * shares.max);
 }
 
 const PhaseSummary* FindPhase(const RoundSummary& round, Phase phase) {
@@ -31,11 +34,14 @@ const PhaseSummary* FindPhase(const RoundSummary& round, Phase phase) {
   return nullptr;
 }
 
-std::string LeftOut(size_t rounds) { return fmt::format("... {} rounds left out; the JSON has all", rounds); }
+std::string LeftOut(size_t rounds) {
+  return fmt::format("... {} rounds left out; the JSON has all", rounds);
+}
 
 /// Calls row(round) for each round that is listed and puts a note where some are left out.
 template <typename AddRow>
-void ForListedRounds(const RunSummary& run, const ReportOptions& options, Table& table, AddRow add_row) {
+void ForListedRounds(const RunSummary& run, const ReportOptions& options, Table& table,
+                     AddRow add_row) {
   const std::vector<size_t> listed = ListedRounds(run.rounds.size(), options.max_rounds);
   for (const size_t i : listed) {
     if (i == run.rounds.size()) {
@@ -79,36 +85,44 @@ std::string RoundsTable(const RunSummary& run, const ReportOptions& options) {
                "acc %", "workers"},
               0);
   ForListedRounds(run, options, table, [&](const RoundSummary& round) {
-    table.Add({std::to_string(round.round), SecondsText(round.wall_seconds), SecondsText(round.slowest_train_seconds),
-               SecondsText(round.exchange_seconds), Percents(round.train_share), Megabytes(round.upload_bytes.median), Megabytes(round.download_bytes.median),
-               std::to_string(round.samples), fmt::format("{:.4f}", round.mean_loss),
-               round.accuracy ? fmt::format("{:.2f}", 100 * *round.accuracy) : "", std::to_string(round.workers)});
+    table.Add({std::to_string(round.round), SecondsText(round.wall_seconds),
+               SecondsText(round.slowest_train_seconds), SecondsText(round.exchange_seconds),
+               Percents(round.train_share), Megabytes(round.upload_bytes.median),
+               Megabytes(round.download_bytes.median), std::to_string(round.samples),
+               fmt::format("{:.4f}", round.mean_loss),
+               round.accuracy ? fmt::format("{:.2f}", 100 * *round.accuracy) : "",
+               std::to_string(round.workers)});
   });
   return table.ToString();
 }
 
 std::string TypicalPhasesTable(const RunSummary& run) {
-  Table table({"phase", "n", "min", "median", "max", "max busy", "max cpu", "max delay", "MB", "failed"}, 1);
+  Table table(
+      {"phase", "n", "min", "median", "max", "max busy", "max cpu", "max delay", "MB", "failed"},
+      1);
   std::string side;
   for (const PhaseSummary& phase : run.typical.phases) {
     const std::string by = IsWorkerPhase(phase.phase) ? "by the workers:" : "by the coordinator:";
     if (by != side) table.AddNote(by);
     side = by;
-    table.Add({std::string(PhaseName(phase.phase)), std::to_string(phase.processes()), Milliseconds(phase.inside_seconds.min),
-               Milliseconds(phase.inside_seconds.median), Milliseconds(phase.inside_seconds.max),
-               Milliseconds(phase.busy_seconds.max), Milliseconds(phase.cpu_seconds.max),
-               Milliseconds(phase.run_delay_seconds.max), phase.bytes > 0 ? Megabytes(phase.bytes) : "",
+    table.Add({std::string(PhaseName(phase.phase)), std::to_string(phase.processes()),
+               Milliseconds(phase.inside_seconds.min), Milliseconds(phase.inside_seconds.median),
+               Milliseconds(phase.inside_seconds.max), Milliseconds(phase.busy_seconds.max),
+               Milliseconds(phase.cpu_seconds.max), Milliseconds(phase.run_delay_seconds.max),
+               phase.bytes > 0 ? Megabytes(phase.bytes) : "",
                phase.failed > 0 ? fmt::format("{:.0f}", phase.failed) : ""});
   }
   return table.ToString();
 }
 
-std::string PhasesByRoundTable(const RunSummary& run, bool of_workers, const ReportOptions& options) {
+std::string PhasesByRoundTable(const RunSummary& run, bool of_workers,
+                               const ReportOptions& options) {
   std::vector<Phase> columns;
   std::vector<std::string> header = {"round", ""};
   for (const Phase phase : kAllPhases) {
-    const bool occurs = std::any_of(run.rounds.begin(), run.rounds.end(),
-                                    [&](const RoundSummary& round) { return FindPhase(round, phase) != nullptr; });
+    const bool occurs =
+        std::any_of(run.rounds.begin(), run.rounds.end(),
+                    [&](const RoundSummary& round) { return FindPhase(round, phase) != nullptr; });
     if (!occurs || IsWorkerPhase(phase) != of_workers || phase == Phase::kRound) continue;
     columns.push_back(phase);
     header.emplace_back(PhaseName(phase));
@@ -132,7 +146,8 @@ std::string PhasesByRoundTable(const RunSummary& run, bool of_workers, const Rep
 }
 
 std::string WorkersTable(const RunSummary& run) {
-  Table table({"worker", "host", "cores", "quota", "threads", "rounds", "train", "encode", "apply", "delay"},
+  Table table({"worker", "host", "cores", "quota", "threads", "rounds", "train", "encode", "apply",
+               "delay"},
               2);
   for (const WorkerSummary& worker : run.workers) {
     const WorkerRecord& record = worker.record;
@@ -149,14 +164,17 @@ std::string WorkersTable(const RunSummary& run) {
 
 std::string EventsSection(const RunSummary& run, const ReportOptions& options) {
   std::string text;
-  const size_t skipped = run.events.size() > options.max_events ? run.events.size() - options.max_events : 0;
-  if (skipped > 0) text += fmt::format("  ... {} earlier events left out; the JSON has all\n", skipped);
+  const size_t skipped =
+      run.events.size() > options.max_events ? run.events.size() - options.max_events : 0;
+  if (skipped > 0)
+    text += fmt::format("  ... {} earlier events left out; the JSON has all\n", skipped);
   for (size_t i = skipped; i < run.events.size(); ++i) {
     const EventRecord& event = run.events[i];
     const double at = (static_cast<double>(event.at_ns) - static_cast<double>(run.begin_ns)) / 1e9;
     const std::string when = run.rounds.empty() ? "" : fmt::format("{:+.3f} s, ", at);
     const std::string round = event.round ? fmt::format("round {}, ", *event.round) : "";
-    text += "  " + Wrap(fmt::format("{}{}{}: {}", when, round, Printable(event.kind), Printable(event.text)),
+    text += "  " + Wrap(fmt::format("{}{}{}: {}", when, round, Printable(event.kind),
+                                    Printable(event.text)),
                         kReportWidth - 2, 4);
   }
   return text;

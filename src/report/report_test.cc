@@ -1,10 +1,9 @@
-#include "report/run_report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 
 #include "analysis/analyze_run.h"
 #include "ledger/sample_run.h"
+#include "report/run_report.h"
 
 namespace interlude {
 namespace {
@@ -30,10 +30,12 @@ RunSummary LongRun(uint32_t rounds) {
   auto database = *RunDatabase::Create(":memory:");
   for (uint32_t i = 0; i < rounds; ++i) {
     const Span train{Phase::kTrain, i, 0, kNoWorker, 0, 900'000'000, 900'000'000};
-    EXPECT_TRUE(database
-                    ->AddRound({.round = i, .begin_ns = i * 1'000'000'000ll, .end_ns = (i + 1) * 1'000'000'000ll},
-                               {}, {train})
-                    .ok());
+    EXPECT_TRUE(
+        database
+            ->AddRound(
+                {.round = i, .begin_ns = i * 1'000'000'000ll, .end_ns = (i + 1) * 1'000'000'000ll},
+                {}, {train})
+            .ok());
   }
   return *AnalyzeRun(*database);
 }
@@ -57,16 +59,21 @@ size_t WidestLine(const std::string& text) {
   return widest;
 }
 
-TEST(RunReport, OfTheRecordedRunIsTheGoldenText) { ExpectGolden("sample.txt", FormatRunReport(RecordedRun())); }
+TEST(RunReport, OfTheRecordedRunIsTheGoldenText) {
+  ExpectGolden("sample.txt", FormatRunReport(RecordedRun()));
+}
 
-TEST(RunReport, AsJsonOfTheRecordedRunIsTheGoldenText) { ExpectGolden("sample.json", FormatRunJson(RecordedRun())); }
+TEST(RunReport, AsJsonOfTheRecordedRunIsTheGoldenText) {
+  ExpectGolden("sample.json", FormatRunJson(RecordedRun()));
+}
 
 TEST(RunReport, FitsTheWidthAndIsPlainAscii) {
   const std::string text = FormatRunReport(RecordedRun());
   EXPECT_LE(WidestLine(text), kReportWidth);
-  EXPECT_EQ(text.find_first_not_of("\n !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`"
-                                   "abcdefghijklmnopqrstuvwxyz{|}~"),
-            std::string::npos);
+  EXPECT_EQ(
+      text.find_first_not_of("\n !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`"
+                             "abcdefghijklmnopqrstuvwxyz{|}~"),
+      std::string::npos);
 }
 
 TEST(RunReport, FitsTheWidthWithTheFiguresOfALargeModelToo) {
@@ -78,20 +85,22 @@ TEST(RunReport, FitsTheWidthWithTheFiguresOfALargeModelToo) {
     for (int32_t worker = 0; worker < 16; ++worker) {
       for (const Phase phase : kAllPhases) {
         const bool of_worker = IsWorkerPhase(phase);
-        spans.push_back({phase, i, of_worker ? worker : kNoWorker, of_worker ? kNoWorker : worker, 0, 99 * kSecond,
-                         98 * kSecond, 1500 * kSecond, 97 * kSecond, 335'750'000, 632, false});
+        spans.push_back({phase, i, of_worker ? worker : kNoWorker, of_worker ? kNoWorker : worker,
+                         0, 99 * kSecond, 98 * kSecond, 1500 * kSecond, 97 * kSecond, 335'750'000,
+                         632, false});
       }
       parts.push_back({i, worker, 640, 1, "x", 0, 335'750'000, 335'750'000});
     }
     ASSERT_TRUE(database
-                    ->AddRound({i, i * 1108 * kSecond, (i + 1) * 1108 * kSecond, 0, 0, 0, 0, "x", 16, 10'240'000,
-                                12.3456},
+                    ->AddRound({i, i * 1108 * kSecond, (i + 1) * 1108 * kSecond, 0, 0, 0, 0, "x",
+                                16, 10'240'000, 12.3456},
                                parts, spans)
                     .ok());
   }
   ASSERT_TRUE(database->AddEvaluation({2, 10, 10, 0}).ok());
   ASSERT_TRUE(database
-                  ->AddWorker({12, "a-very-long-host-name.example.org", 1, 128, 127.5, 64, 64, "", 0, 5, "lost"})
+                  ->AddWorker({12, "a-very-long-host-name.example.org", 1, 128, 127.5, 64, 64, "",
+                               0, 5, "lost"})
                   .ok());
   const std::string text = FormatRunReport(*AnalyzeRun(*database));
   EXPECT_LE(WidestLine(text), kReportWidth) << text;
@@ -107,8 +116,10 @@ TEST(RunReport, TheHeadlineSaysWhereAMedianRoundWent) {
   std::string text = FormatRunReport(LongRun(12));
   std::replace(text.begin(), text.end(), '\n', ' ');
   EXPECT_THAT(text, HasSubstr("12 rounds in 12.0 s"));
-  EXPECT_THAT(text, HasSubstr("A median round took 1.00 s, of which 0.90 s (90 %) was training on the slowest "
-                              "worker; the exchange took 0.10 s"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("A median round took 1.00 s, of which 0.90 s (90 %) was training on the slowest "
+                "worker; the exchange took 0.10 s"));
 }
 
 TEST(RunReport, ColourOnlyAddsToTheHeadings) {
@@ -130,6 +141,32 @@ TEST(RunReport, ALongRunListsTheFirstRoundAndTheLastOnes) {
   EXPECT_THAT(text, Not(HasSubstr("\n     95  1.000")));
   EXPECT_THAT(FormatRunReport(run, {.max_rounds = 0}), Not(HasSubstr("left out;")));
   EXPECT_EQ(nlohmann::json::parse(FormatRunJson(run))["rounds"].size(), 100u);
+}
+
+/// Calls seen(key) for each key of each object in `json`, save the free ones inside "meta".
+void ForEachKey(const nlohmann::json& json, const std::function<void(const std::string&)>& seen) {
+  if (!json.is_structured()) return;
+  for (const auto& [key, value] : json.items()) {
+    if (json.is_object()) seen(key);
+    if (key != "meta") ForEachKey(value, seen);
+  }
+}
+
+TEST(RunReport, EveryFieldOfTheJsonIsOnTheDocsPages) {
+  std::string pages;
+  for (const char* page : {"/docs/report.md", "/docs/run-database.md"}) {
+    std::ifstream file(std::string(INTERLUDE_SOURCE_DIR) + page);
+    pages.append(std::istreambuf_iterator<char>(file), {});
+  }
+  size_t keys = 0;
+  ForEachKey(nlohmann::json::parse(FormatRunJson(RecordedRun())), [&](const std::string& key) {
+    ++keys;
+    const bool documented =
+        pages.find("`" + key + "`") != std::string::npos ||
+        pages.find("\"" + key + "\"") != std::string::npos;  // parts of a spread
+    EXPECT_TRUE(documented) << key;
+  });
+  EXPECT_GT(keys, 100u);
 }
 
 TEST(RunReport, DifferingParametersAreSaidLoudlyAndWithWhoAndWhen) {
@@ -159,7 +196,9 @@ TEST(RunReport, TextFromOtherMachinesCannotWriteToTheTerminalNorBreakTheJson) {
   ASSERT_TRUE(database->AddWorker({.worker = 0, .host = "\x1b]0;evil\xff"}).ok());
   ASSERT_TRUE(database->AddEvent({5, {}, 0, "k\x1b", "text\r\xff"}).ok());
   ASSERT_TRUE(database
-                  ->AddRound({.round = 0, .end_ns = 5, .root_hash = "\x1b\xff",
+                  ->AddRound({.round = 0,
+                              .end_ns = 5,
+                              .root_hash = "\x1b\xff",
                               .mean_loss = std::numeric_limits<double>::quiet_NaN()},
                              {}, {})
                   .ok());

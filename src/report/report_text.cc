@@ -6,7 +6,8 @@ namespace interlude {
 namespace {
 
 /// A section with its heading and a blank line before it; nothing when the body is empty.
-std::string Section(const std::string& heading, const std::string& body, const ReportOptions& options) {
+std::string Section(const std::string& heading, const std::string& body,
+                    const ReportOptions& options) {
   if (body.empty()) return "";
   const bool color = options.color && !heading.empty();
   return fmt::format("\n{}{}{}\n{}", color ? "\x1b[1m" : "", heading, color ? "\x1b[0m" : "", body);
@@ -18,10 +19,14 @@ std::string FormatRunReport(const RunSummary& run, const ReportOptions& options)
   std::string text = internal::Headline(run);
   if (!run.rounds.empty()) {
     text += Section("A median round", internal::StagesSection(run), options);
-    text += Section("Rounds (seconds; train: the slowest worker's; train %: min/median/max over workers; MB a worker)",
-                    internal::RoundsTable(run, options), options);
-    text += Section("Phases of a median round (milliseconds; min, median, max over the n workers concerned; MB of all)",
-                    internal::TypicalPhasesTable(run), options);
+    text += Section(
+        "Rounds (seconds; train: the slowest worker's; train %: min/median/max over workers; MB a "
+        "worker)",
+        internal::RoundsTable(run, options), options);
+    text += Section(
+        "Phases of a median round (milliseconds; min, median, max over the n workers concerned; MB "
+        "of all)",
+        internal::TypicalPhasesTable(run), options);
     if (options.phases_by_round) {
       text += Section("Worker phases by round (milliseconds, over workers)",
                       internal::PhasesByRoundTable(run, /*of_workers=*/true, options), options);
@@ -30,10 +35,13 @@ std::string FormatRunReport(const RunSummary& run, const ReportOptions& options)
     }
   }
   if (!run.workers.empty()) {
-    text += Section("Workers (cores usable/visible; milliseconds of a median round; delay: ready but without a CPU)",
-                    internal::WorkersTable(run), options);
+    text += Section(
+        "Workers (cores usable/visible; milliseconds of a median round; delay: ready but without a "
+        "CPU)",
+        internal::WorkersTable(run), options);
   }
-  text += Section("Events (since the first round began)", internal::EventsSection(run, options), options);
+  text += Section("Events (since the first round began)", internal::EventsSection(run, options),
+                  options);
   if (!run.rounds.empty()) text += "\n" + internal::Footer(run);
   return text;
 }

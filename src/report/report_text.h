@@ -18,12 +18,13 @@ std::string StagesSection(const RunSummary& run);
 std::string RoundsTable(const RunSummary& run, const ReportOptions& options);
 std::string TypicalPhasesTable(const RunSummary& run);
 /// One table a side: each phase a column, each round three lines (min, median, max).
-std::string PhasesByRoundTable(const RunSummary& run, bool of_workers, const ReportOptions& options);
+std::string PhasesByRoundTable(const RunSummary& run, bool of_workers,
+                               const ReportOptions& options);
 std::string WorkersTable(const RunSummary& run);
 std::string EventsSection(const RunSummary& run, const ReportOptions& options);
 
-/// Positions of the rounds to list, at most options.max_rounds: the first one and the last ones. Where rounds
-/// are left out, `rounds.size()` stands in their place once.
+/// Positions of the rounds to list, at most options.max_rounds: the first one and the last ones.
+/// Where rounds are left out, `rounds.size()` stands in their place once.
 std::vector<size_t> ListedRounds(size_t rounds, size_t max_rounds);
 
 }  // namespace interlude::internal

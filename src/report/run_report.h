@@ -1,4 +1,5 @@
-// A RunSummary as text for a terminal, or as JSON with the same content. Pure functions; any thread.
+// A RunSummary as text for a terminal, or as JSON with the same content. Pure functions; any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +23,13 @@ struct ReportOptions {
   size_t max_events = 20;
 };
 
-/// What `interlude report DIR` prints: a headline, where a median round's time went, the rounds, the phases,
-/// the workers, the events and what the figures mean. Ends with a newline.
+/// What `interlude report DIR` prints: a headline, where a median round's time went, the rounds,
+/// the phases, the workers, the events and what the figures mean. Ends with a newline.
 std::string FormatRunReport(const RunSummary& run, const ReportOptions& options = {});
 
-/// What `interlude report DIR --json` prints; the fields are documented in docs/report.md. Every round and
-/// event is in it. Numbers that are not finite are null; text that is not UTF-8 has U+FFFD in the wrong places.
+/// What `interlude report DIR --json` prints; the fields are documented in docs/report.md. Every
+/// round and event is in it. Numbers that are not finite are null; text that is not UTF-8 has
+/// U+FFFD in the wrong places.
 std::string FormatRunJson(const RunSummary& run);
 
 }  // namespace interlude

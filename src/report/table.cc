@@ -16,7 +16,8 @@ Table::Table(std::vector<std::string> header, size_t left_columns)
 }
 
 void Table::Add(std::vector<std::string> row) {
-  INTERLUDE_CHECK(row.size() <= columns_, "a row of {} cells in a table of {} columns", row.size(), columns_);
+  INTERLUDE_CHECK(row.size() <= columns_, "a row of {} cells in a table of {} columns", row.size(),
+                  columns_);
   row.resize(columns_);
   for (size_t i = 0; i < columns_; ++i) widths_[i] = std::max(widths_[i], row[i].size());
   rows_.push_back({std::move(row), ""});

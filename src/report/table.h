@@ -8,8 +8,8 @@
 
 namespace interlude {
 
-/// A table whose columns are as wide as their widest cell, two spaces apart. The first `left_columns` columns
-/// are flush left, the others flush right.
+/// A table whose columns are as wide as their widest cell, two spaces apart. The first
+/// `left_columns` columns are flush left, the others flush right.
 class Table {
  public:
   Table(std::vector<std::string> header, size_t left_columns);
@@ -33,11 +33,12 @@ class Table {
   std::vector<Row> rows_;  // the first is the header
 };
 
-/// Breaks at spaces so that no line is wider than `width`, save a word that is; lines after the first begin
-/// with `indent` spaces. Ends with \n.
+/// Breaks at spaces so that no line is wider than `width`, save a word that is; lines after the
+/// first begin with `indent` spaces. Ends with \n.
 std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
 
-/// Text from other machines made safe for a terminal: control characters and bytes beyond ASCII become '?'.
+/// Text from other machines made safe for a terminal: control characters and bytes beyond ASCII
+/// become '?'.
 std::string Printable(std::string_view text);
 
 /// "3.08 s", "108.1 s", "1 h 02 min": as many digits as help.

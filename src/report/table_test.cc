@@ -25,7 +25,9 @@ TEST(Wrap, BreaksAtSpacesAndIndentsWhatFollows) {
   EXPECT_EQ(Wrap("a  ", 5), "a\n");
 }
 
-TEST(Printable, LetsNoControlCharacterThrough) { EXPECT_EQ(Printable("a\x1b[2J\n\xc3\xa9~"), "a?[2J???~"); }
+TEST(Printable, LetsNoControlCharacterThrough) {
+  EXPECT_EQ(Printable("a\x1b[2J\n\xc3\xa9~"), "a?[2J???~");
+}
 
 TEST(HumanSeconds, HasTheDigitsThatHelp) {
   EXPECT_EQ(HumanSeconds(0.064), "0.06 s");
