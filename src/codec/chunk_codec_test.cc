@@ -166,17 +166,19 @@ TEST(ChunkCodec, SizesAreThoseOfTheFormats) {
   EXPECT_EQ(260u, EncodedBytes(Codec::kFp32, 65));
 }
 
-TEST(ChunkCodec, Fp32LosesNothing) {
+TEST(ChunkCodec, Fp32LosesNothingAndEmptiesTheResidual) {
   ThreadPool pool(1);
   Rng rng(24);
   const std::vector<float> update = Student3Values(1000, rng);
-  std::vector<float> residual(1000, 0.0f);
+  std::vector<float> residual(1000, 0.25f);
+  std::vector<float> with_residual(1000);
+  for (size_t i = 0; i < 1000; ++i) with_residual[i] = update[i] + residual[i];
   std::vector<float> sum(1000, 0.0f);
   std::vector<std::byte> payload(EncodedBytes(Codec::kFp32, 1000));
   EncodeDelta(Codec::kFp32, update, sum, residual, payload, pool);
-  EXPECT_EQ(0, std::memcmp(payload.data(), update.data(), payload.size()));
+  EXPECT_EQ(0, std::memcmp(payload.data(), with_residual.data(), payload.size()));
   DecodeAccumulate(Codec::kFp32, payload, 1.0f, sum, pool);
-  EXPECT_EQ(update, sum);
+  EXPECT_EQ(with_residual, sum);
   EXPECT_EQ(std::vector<float>(1000, 0.0f), residual);
 }
 
