@@ -43,7 +43,8 @@ class Merger {
 
   /// Merges one chunk: `payloads[k]` is the k-th contributor's. Writes the sync payload to `sync`
   /// (EncodedBytes of the chunk) and updates base, outer state, residual and the chunk's hash.
-  /// `step` counts rounds from 1. DataLoss when the update is not finite; then nothing was changed but the outer state.
+  /// `step` counts rounds from 1. DataLoss when the update is not finite; the chunk's base, outer state and residual are then unspecified and
+  /// the run cannot go on from them.
   Status MergeChunk(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads, uint64_t step,
                     std::span<std::byte> sync, MergePhases& phases);
 

@@ -63,6 +63,7 @@ void RoundThread::Do(const MergeChunk& action) {
     payloads.push_back(exchange_->deltas->Delta(order.round, contributor.worker, order.chunk));
   }
   const std::span<std::byte> sync = exchange_->deltas->MutableSync(order.round, order.chunk);
+  ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
   const Status status = exchange_->merger->MergeChunk(order, payloads, uint64_t{order.round} + 1, sync,
                                                       phases_.at(order.round));
   if (!status.ok()) {
@@ -70,7 +71,6 @@ void RoundThread::Do(const MergeChunk& action) {
     return;
   }
   ++chunks_merged_;
-  ++uncommitted_chunks_;
   machine_.ChunkMerged(order.round, order.chunk, shared_.clock.Now());
   ReportProgress();
 }
