@@ -33,12 +33,14 @@ struct WorkerOutcome {
   WorkerId worker = -1;
   uint32_t rounds = 0;      // reported
   std::string root_hash;    // hex; of the parameters at the end
+  uint32_t retries = 0;     // uploads and downloads made again after the line broke or bytes were damaged
 };
 
 /// Joins the coordinator and works until told to go. Blocks. The errors are meant to be printed:
 /// Unavailable when the coordinator cannot be reached (says what to check) or is lost, the coordinator's own
 /// refusals unchanged, and the trainer's (told to the coordinator before this returns).
-/// `stop` is asked now and then (at least once a local step); when it returns true the worker leaves politely.
+/// `stop` is asked now and then, at least once a local step and several times a second between, by several
+/// threads; when it returns true the worker leaves politely and Cancelled is returned.
 StatusOr<WorkerOutcome> RunWorker(const WorkerOptions& options, const TrainerFactory& make_trainer,
                                   const Clock& clock, const std::function<bool()>& stop);
 

@@ -1,0 +1,25 @@
+// Connections to the coordinator: one for control, one for bulk data, so that a full pipe of chunks never
+// delays a heartbeat.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace interlude {
+
+struct Channels {
+  std::shared_ptr<grpc::Channel> control;
+  std::shared_ptr<grpc::Channel> bulk;
+};
+
+/// Opens both and waits until the control connection stands. Unavailable, saying what to check, when it does not
+/// within `timeout` (real time); Cancelled when `stop` returns true before. The bulk connection is made on first use.
+StatusOr<Channels> Connect(const std::string& address, Nanoseconds timeout, const std::function<bool()>& stop);
+
+}  // namespace interlude

@@ -1,0 +1,90 @@
+#include "worker/chunk_download.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+
+namespace interlude {
+
+ChunkDownload::ChunkDownload(const BulkLink& link, DownloadKind kind, uint32_t round,
+                             std::vector<size_t> chunk_bytes, const Clock& clock, PhaseTimer& timer)
+    : link_(link),
+      kind_(kind),
+      round_(round),
+      chunk_bytes_(std::move(chunk_bytes)),
+      clock_(clock),
+      timer_(timer) {}
+
+Status ChunkDownload::Fetch(const std::vector<uint32_t>& wanted, const Stage& stage,
+                            const Deliver& deliver) {
+  std::vector<uint32_t> missing = wanted;
+  for (int attempt = 1;; ++attempt) {
+    const Status status = Attempt(missing, stage, deliver);
+    if (missing.empty()) return OkStatus();
+    if (attempt == kBulkAttempts || !MayRetry(status, link_.calls)) return status;
+    ++retries_;
+    LogWarning(
+        "download of round {} broke with {} of {} chunks missing ({}); trying again, attempt {} of "
+        "{}",
+        round_, missing.size(), wanted.size(), status.ToString(), attempt + 1, kBulkAttempts);
+  }
+}
+
+Status ChunkDownload::Attempt(std::vector<uint32_t>& missing, const Stage& stage,
+                              const Deliver& deliver) {
+  const bool all = missing.size() == chunk_bytes_.size();
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  const CallGroup::Membership membership(link_.calls, context);
+  const auto reader = link_.stub.Download(
+      &context, ToProto(DownloadOrder{.worker = link_.worker,
+                                      .session = link_.session,
+                                      .kind = kind_,
+                                      .round = round_,
+                                      .chunks = all ? std::vector<uint32_t>() : missing}));
+  ChunkReceiver receiver(
+      chunk_bytes_, missing,
+      [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
+        std::memcpy(stage(chunk).data() + offset, bytes.data(), bytes.size());
+        return OkStatus();
+      },
+      [&](uint32_t chunk) { return std::span<const std::byte>(stage(chunk)); });
+  Status trouble;
+  v1::Piece piece;
+  while (trouble.ok() && ReadPiece(*reader, piece)) {
+    StatusOr<std::optional<ChunkReceiver::Completed>> completed = [&] {
+      const PhaseTimer::Scope scope = timer_.Enter();
+      return receiver.Accept(piece);
+    }();
+    trouble = completed.status();
+    if (!completed.ok() || !completed->has_value()) continue;
+    trouble = deliver(**completed);
+    if (!trouble.ok()) continue;
+    timer_.AddChunk();
+    missing.erase(std::find(missing.begin(), missing.end(), (*completed)->chunk));
+  }
+  if (!trouble.ok()) context.TryCancel();
+  const Status end = FromGrpc(reader->Finish());
+  if (!trouble.ok()) return trouble;
+  if (!end.ok()) return end;
+  return UnavailableError("the coordinator ended the download of round {} with {} chunks missing",
+                          round_, missing.size());
+}
+
+template <typename Reader>
+bool ChunkDownload::ReadPiece(Reader& reader, v1::Piece& piece) {
+  if (!first_piece_.has_value()) {
+    if (!reader.Read(&piece)) return false;
+    first_piece_ = clock_.Now();
+  } else {
+    const PhaseTimer::Scope scope = timer_.Enter();
+    if (!reader.Read(&piece)) return false;
+  }
+  bytes_ += piece.payload().size();
+  timer_.AddBytes(piece.payload().size());
+  return true;
+}
+
+}  // namespace interlude

@@ -1,0 +1,295 @@
+#include "worker/exchange.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "worker/bulk_link.h"
+#include "worker/call_threads.h"
+#include "worker/chunk_download.h"
+#include "worker/encode_progress.h"
+#include "worker/uploader.h"
+
+namespace interlude {
+namespace {
+
+std::vector<uint32_t> AllChunks(uint32_t count) {
+  std::vector<uint32_t> chunks(count);
+  std::iota(chunks.begin(), chunks.end(), 0u);
+  return chunks;
+}
+
+/// One round's exchange. Its parts run on threads of their own and share what stands here: the
+/// payload and its hashes (written by Encode before EncodeProgress tells the others), everything
+/// else has one owner.
+class Exchange {
+ public:
+  Exchange(WorkerContext& context, uint32_t round, uint64_t samples)
+      : context_(context),
+        model_(context.model),
+        round_(round),
+        samples_(samples),
+        encode_(Timer(Phase::kEncode)),
+        upload_(Timer(Phase::kUpload)),
+        download_(Timer(Phase::kDownload)),
+        apply_(Timer(Phase::kApply)),
+        verify_(Timer(Phase::kVerify)),
+        payload_hashes_(model_.num_chunks()),
+        uploader_(link_, upload_),
+        downloader_(link_, DownloadKind::kSync, round, model_.PayloadBytes(model_.codec()),
+                    context.clock, download_) {}
+
+  StatusOr<ExchangeResult> Run();
+
+ private:
+  PhaseTimer Timer(Phase phase) const {
+    return PhaseTimer(phase, round_, context_.worker, context_.clock);
+  }
+  Status Together(const std::vector<std::function<Status()>>& parts);
+  Status RunPipelined();
+  Status RunBarrier();
+
+  Status Encode();
+  Status EncodeChunk(uint32_t chunk);
+  Status Upload();
+  Status DownloadAndApply();
+  Status DownloadOnly();
+  Status ApplyDownloaded();
+  Status ApplyChunk(uint32_t chunk, std::span<const std::byte> payload, const Hash128& announced);
+  StatusOr<uint32_t> Repair();
+  void RecordSpans();
+  Span WaitSpan() const;
+
+  WorkerContext& context_;
+  WorkerModel& model_;
+  const uint32_t round_;
+  const uint64_t samples_;
+  CallGroup calls_;
+  const BulkLink link_{context_.bulk, context_.worker, context_.session, calls_};
+  PhaseTimer encode_;
+  PhaseTimer upload_;
+  PhaseTimer download_;
+  PhaseTimer apply_;
+  PhaseTimer verify_;
+  EncodeProgress encoded_;
+  std::vector<Hash128> payload_hashes_;
+  std::vector<Hash128> announced_bases_;  // barrier: of the chunks in sync_payload
+  std::vector<uint32_t> mismatched_;
+  std::optional<Nanoseconds> uploaded_at_;
+  Uploader uploader_;
+  ChunkDownload downloader_;
+};
+
+Status Exchange::Encode() {
+  for (uint32_t chunk = 0; chunk < model_.num_chunks(); ++chunk) {
+    if (!context_.keep_going()) return CancelledError("encoding of round {} was given up", round_);
+    INTERLUDE_RETURN_IF_ERROR(EncodeChunk(chunk));
+    encoded_.ChunkEncoded();
+  }
+  return OkStatus();
+}
+
+Status Exchange::EncodeChunk(uint32_t chunk) {
+  const std::span<std::byte> payload = model_.payload(chunk);
+  EncodeOutcome outcome;
+  context_.pool.Run(encode_, [&](ThreadPool& pool) {
+    outcome = EncodeDelta(model_.codec(), model_.parameters(chunk), model_.base(chunk),
+                          model_.residual(chunk), payload, pool);
+    payload_hashes_[chunk] = HashBytes(payload);
+  });
+  if (outcome.first_nonfinite.has_value()) {
+    encode_.MarkFailed();
+    const size_t position = model_.layout().chunk(chunk).begin + *outcome.first_nonfinite;
+    return DataLossError(
+        "worker {}, round {}: the change of {} is NaN or infinite and was not sent; a lower "
+        "learning rate may help",
+        context_.worker, round_, model_.layout().DescribePosition(position));
+  }
+  encode_.AddBytes(payload.size());
+  encode_.AddChunk();
+  return OkStatus();
+}
+
+Status Exchange::Upload() {
+  const UploadHeader header{
+      .kind = UploadKind::kDelta, .round = round_, .codec = model_.codec(), .samples = samples_};
+  const Status status = uploader_.Send(header, model_.num_chunks(), [this](uint32_t chunk) {
+    std::optional<Uploader::Chunk> ready;
+    if (encoded_.AwaitChunk(chunk))
+      ready = Uploader::Chunk{model_.payload(chunk), payload_hashes_[chunk]};
+    return ready;
+  });
+  if (!status.ok()) upload_.MarkFailed();
+  uploaded_at_ = context_.clock.Now();
+  return status;
+}
+
+Status Exchange::DownloadAndApply() {
+  const auto stage = [this](uint32_t chunk) {
+    return model_.staging().first(model_.payload(chunk).size());
+  };
+  const Status status = downloader_.Fetch(
+      AllChunks(model_.num_chunks()), stage, [&](const ChunkReceiver::Completed& completed) {
+        // The coordinator merges chunk i after this worker's chunk i has come, so the two threads
+        // work on disjoint chunks. Should it ever merge without this worker, encoding must still
+        // not see half an update.
+        if (!encoded_.AwaitChunk(completed.chunk))
+          return CancelledError("applying round {} was given up", round_);
+        return ApplyChunk(completed.chunk, stage(completed.chunk), completed.hashes.base);
+      });
+  if (!status.ok()) download_.MarkFailed();
+  return status;
+}
+
+Status Exchange::DownloadOnly() {
+  announced_bases_.resize(model_.num_chunks());
+  const Status status = downloader_.Fetch(
+      AllChunks(model_.num_chunks()), [this](uint32_t chunk) { return model_.sync_payload(chunk); },
+      [this](const ChunkReceiver::Completed& completed) {
+        announced_bases_[completed.chunk] = completed.hashes.base;
+        return ValidatePayload(model_.codec(), model_.sync_payload(completed.chunk),
+                               model_.base(completed.chunk).size());
+      });
+  if (!status.ok()) download_.MarkFailed();
+  return status;
+}
+
+Status Exchange::ApplyDownloaded() {
+  for (uint32_t chunk = 0; chunk < model_.num_chunks(); ++chunk) {
+    INTERLUDE_RETURN_IF_ERROR(
+        ApplyChunk(chunk, model_.sync_payload(chunk), announced_bases_[chunk]));
+  }
+  return OkStatus();
+}
+
+Status Exchange::ApplyChunk(uint32_t chunk, std::span<const std::byte> payload,
+                            const Hash128& announced) {
+  const Status valid = ValidatePayload(model_.codec(), payload, model_.base(chunk).size());
+  if (!valid.ok())
+    return valid.WithContext(fmt::format("sync delta of round {}, chunk {}", round_, chunk));
+  context_.pool.Run(apply_, [&](ThreadPool& pool) {
+    Apply(model_.codec(), payload, model_.base(chunk), model_.parameters(chunk), pool);
+  });
+  apply_.AddBytes(payload.size());
+  apply_.AddChunk();
+  const PhaseTimer::Scope scope = verify_.Enter();
+  verify_.AddBytes(model_.base(chunk).size_bytes());
+  verify_.AddChunk();
+  if (model_.HashBase(chunk) != announced) mismatched_.push_back(chunk);
+  return OkStatus();
+}
+
+Status Exchange::Together(const std::vector<std::function<Status()>>& parts) {
+  return RunTogether(parts, context_.keep_going, [this] {
+    encoded_.Abandon();
+    calls_.Cancel();
+  });
+}
+
+Status Exchange::RunPipelined() {
+  return Together({[this] { return Encode(); }, [this] { return Upload(); },
+                   [this] { return DownloadAndApply(); }});
+}
+
+Status Exchange::RunBarrier() {
+  INTERLUDE_RETURN_IF_ERROR(Together({[this] { return Encode(); }}));
+  INTERLUDE_RETURN_IF_ERROR(Together({[this] { return Upload(); }}));
+  INTERLUDE_RETURN_IF_ERROR(Together({[this] { return DownloadOnly(); }}));
+  return Together({[this] { return ApplyDownloaded(); }});
+}
+
+StatusOr<uint32_t> Exchange::Repair() {
+  if (mismatched_.empty()) return 0u;
+  LogWarning(
+      "round {}: {} chunks differ from the coordinator's after applying, the first is {}; "
+      "repairing them",
+      round_, mismatched_.size(), mismatched_.front());
+  return RepairBase(context_, round_, mismatched_, verify_);
+}
+
+Span Exchange::WaitSpan() const {
+  Span wait{.phase = Phase::kWait, .round = round_, .recorded_by = context_.worker};
+  const Nanoseconds begin = *uploaded_at_;
+  const Nanoseconds end = std::max(begin, downloader_.first_piece().value_or(begin));
+  wait.begin_ns = begin.count();
+  wait.end_ns = end.count();
+  wait.busy_ns = (end - begin).count();
+  return wait;
+}
+
+void Exchange::RecordSpans() {
+  for (const PhaseTimer* timer : {&encode_, &upload_, &download_, &apply_, &verify_}) {
+    if (timer->entered()) context_.spans.Record(timer->Finish());
+  }
+  if (uploaded_at_.has_value()) context_.spans.Record(WaitSpan());
+}
+
+StatusOr<ExchangeResult> Exchange::Run() {
+  Status status = model_.barrier() ? RunBarrier() : RunPipelined();
+  StatusOr<uint32_t> repair_retries = 0u;
+  if (status.ok()) {
+    repair_retries = Repair();
+    status = repair_retries.status();
+  }
+  RecordSpans();
+  if (!status.ok()) return status;
+  return ExchangeResult{.upload_bytes = uploader_.bytes(),
+                        .download_bytes = downloader_.bytes(),
+                        .repaired_chunks = static_cast<uint32_t>(mismatched_.size()),
+                        .retries = uploader_.retries() + downloader_.retries() + *repair_retries};
+}
+
+}  // namespace
+
+StatusOr<ExchangeResult> RunExchange(WorkerContext& context, uint32_t round, uint64_t samples) {
+  return Exchange(context, round, samples).Run();
+}
+
+StatusOr<uint32_t> UploadBase(WorkerContext& context) {
+  WorkerModel& model = context.model;
+  CallGroup calls;
+  const BulkLink link{context.bulk, context.worker, context.session, calls};
+  PhaseTimer timer(Phase::kUpload, 0, context.worker, context.clock);
+  Uploader uploader(link, timer);
+  const auto send = [&] {
+    return uploader.Send(
+        {.kind = UploadKind::kBase, .codec = Codec::kFp32}, model.num_chunks(),
+        [&](uint32_t chunk) {
+          // Little-endian floats are their own payload, so the base's hash is the payload's.
+          return std::optional<Uploader::Chunk>(
+              Uploader::Chunk{std::as_bytes(model.parameters(chunk)), model.chunk_hashes()[chunk]});
+        });
+  };
+  const Status status = RunTogether({send}, context.keep_going, [&] { calls.Cancel(); });
+  if (!status.ok()) return status.WithContext("uploading the first base");
+  context.spans.Record(timer.Finish());
+  return uploader.retries();
+}
+
+StatusOr<uint32_t> RepairBase(WorkerContext& context, uint32_t round,
+                              const std::vector<uint32_t>& chunks, PhaseTimer& timer) {
+  WorkerModel& model = context.model;
+  CallGroup calls;
+  const BulkLink link{context.bulk, context.worker, context.session, calls};
+  const std::vector<size_t> chunk_bytes = model.PayloadBytes(Codec::kFp32);
+  ChunkDownload download(link, DownloadKind::kBase, round, chunk_bytes, context.clock, timer);
+  const auto stage = [&](uint32_t chunk) { return model.staging().first(chunk_bytes[chunk]); };
+  const auto replace = [&](const ChunkReceiver::Completed& completed) {
+    const PhaseTimer::Scope scope = timer.Enter();
+    INTERLUDE_RETURN_IF_ERROR(model.ReplaceBase(completed.chunk, stage(completed.chunk)));
+    const Hash128 hash = model.chunk_hashes()[completed.chunk];
+    if (hash == completed.hashes.base) return OkStatus();
+    return DataLossError(
+        "round {}, chunk {}: the repaired base hashes to {}, the coordinator says {}; this "
+        "machine's memory may be faulty",
+        round, completed.chunk, hash.ToHex(), completed.hashes.base.ToHex());
+  };
+  const Status status = RunTogether({[&] { return download.Fetch(chunks, stage, replace); }},
+                                    context.keep_going, [&] { calls.Cancel(); });
+  if (!status.ok()) return status;
+  return download.retries();
+}
+
+}  // namespace interlude

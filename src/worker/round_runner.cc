@@ -1,0 +1,126 @@
+#include "worker/round_runner.h"
+
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "worker/exchange.h"
+#include "worker/process_phase.h"
+
+namespace interlude {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressEvery{250};
+
+/// The numbers come from the network.
+Status CheckChunks(const WorkerModel& model, const StartRoundMessage& start) {
+  std::vector<bool> seen(model.num_chunks());
+  for (const uint32_t chunk : start.repair_chunks) {
+    if (chunk >= model.num_chunks()) {
+      return InvalidArgumentError(
+          "round {} begins with the repair of chunk {}, but the layout has {} chunks", start.round,
+          chunk, model.num_chunks());
+    }
+    if (seen[chunk]) {
+      return InvalidArgumentError("round {} begins with the repair of chunk {} twice", start.round,
+                                  chunk);
+    }
+    seen[chunk] = true;
+  }
+  return OkStatus();
+}
+
+StatusOr<uint32_t> AgreeOnBase(WorkerContext& context, const StartRoundMessage& start) {
+  INTERLUDE_RETURN_IF_ERROR(CheckChunks(context.model, start));
+  StatusOr<uint32_t> retries = 0u;
+  if (!start.repair_chunks.empty()) {
+    PhaseTimer verify(Phase::kVerify, start.round, context.worker, context.clock);
+    retries = RepairBase(context, start.round, start.repair_chunks, verify);
+    if (!retries.ok()) return retries;
+    context.spans.Record(verify.Finish());
+  }
+  const Hash128 root = context.model.Root();
+  if (root != start.base_root) {
+    return DataLossError("worker {}: the base of round {} has root {}, the coordinator's has {}",
+                         context.worker, start.round, root.ToHex(), start.base_root.ToHex());
+  }
+  return retries;
+}
+
+/// Tells the coordinator how far training is, at most every kProgressEvery.
+class ProgressReporter {
+ public:
+  ProgressReporter(WorkerContext& context, uint32_t round) : context_(context), round_(round) {}
+
+  bool operator()(uint32_t steps_done, double loss) {
+    const Nanoseconds now = context_.clock.Now();
+    if (!last_.has_value() || now - *last_ >= kProgressEvery) {
+      last_ = now;
+      context_.control.Send(ProgressMessage{.round = round_,
+                                            .steps_done = steps_done,
+                                            .steps = context_.config.round.local_steps,
+                                            .loss = std::isfinite(loss) ? loss : 0.0});
+    }
+    return context_.keep_going();
+  }
+
+ private:
+  WorkerContext& context_;
+  const uint32_t round_;
+  std::optional<Nanoseconds> last_;
+};
+
+StatusOr<TrainResult> Train(WorkerContext& context, uint32_t round) {
+  const uint32_t steps = context.config.round.local_steps;
+  const TrainRequest request{
+      .round = round, .first_step = uint64_t{round} * steps, .local_steps = steps};
+  PhaseTimer timer(Phase::kTrain, round, context.worker, context.clock);
+  ProgressReporter progress(context, round);
+  StatusOr<TrainResult> result = RunProcessPhase(timer, [&] {
+    return context.trainer.TrainRound(
+        request, [&](uint32_t done, double loss) { return progress(done, loss); });
+  });
+  if (!result.ok()) timer.MarkFailed();
+  context.spans.Record(timer.Finish());
+  return result;
+}
+
+}  // namespace
+
+Status Evaluate(WorkerContext& context, uint32_t after_rounds, uint32_t part, uint32_t parts) {
+  PhaseTimer timer(Phase::kEvaluate, after_rounds, context.worker, context.clock);
+  const StatusOr<EvaluationResult> result =
+      RunProcessPhase(timer, [&] { return context.trainer.Evaluate(part, parts); });
+  if (!result.ok()) return result.status();
+  context.spans.Record(timer.Finish());
+  context.control.Send(EvaluationReportMessage{.after_rounds = after_rounds,
+                                               .correct = result->correct,
+                                               .samples = result->samples,
+                                               .loss_sum = result->loss_sum,
+                                               .spans = context.spans.Take()});
+  return OkStatus();
+}
+
+StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& start) {
+  INTERLUDE_ASSIGN_OR_RETURN(const uint32_t repair_retries, AgreeOnBase(context, start));
+  if (start.evaluate) {
+    INTERLUDE_RETURN_IF_ERROR(
+        Evaluate(context, start.round, start.evaluation_part, start.evaluation_parts));
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(const TrainResult trained, Train(context, start.round));
+  INTERLUDE_ASSIGN_OR_RETURN(const ExchangeResult exchanged,
+                             RunExchange(context, start.round, trained.samples));
+  context.control.Send(RoundReportMessage{.round = start.round,
+                                          .root = context.model.Root(),
+                                          .samples = trained.samples,
+                                          .mean_loss = trained.mean_loss,
+                                          .last_loss = trained.last_loss,
+                                          .repaired_chunks = exchanged.repaired_chunks,
+                                          .upload_bytes = exchanged.upload_bytes,
+                                          .download_bytes = exchanged.download_bytes,
+                                          .spans = context.spans.Take()});
+  return repair_retries + exchanged.retries;
+}
+
+}  // namespace interlude

@@ -1,0 +1,21 @@
+// One round at the worker, from StartRound to RoundReport, and evaluations.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.h"
+#include "wire/messages.h"
+#include "worker/worker_context.h"
+
+namespace interlude {
+
+/// Makes the base the coordinator's (repairing the chunks it names), evaluates if asked, trains,
+/// exchanges and reports. InvalidArgument for chunks that the layout has not; DataLoss when the
+/// base is not the coordinator's even so; else as the trainer and RunExchange. Cancelled when
+/// keep_going said no. Returns the retries.
+StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& start);
+
+/// Scores the parameters and sends the report.
+Status Evaluate(WorkerContext& context, uint32_t after_rounds, uint32_t part, uint32_t parts);
+
+}  // namespace interlude

@@ -1,0 +1,55 @@
+#include "worker/uploader.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "wire/chunk_stream.h"
+
+namespace interlude {
+
+Status Uploader::Send(UploadHeader header, uint32_t num_chunks, const Provide& provide) {
+  header.worker = link_.worker;
+  header.session = link_.session;
+  for (int attempt = 1;; ++attempt) {
+    const Status status = Attempt(header, num_chunks, provide);
+    if (status.ok() || attempt == kBulkAttempts || !MayRetry(status, link_.calls)) return status;
+    ++retries_;
+    LogWarning("upload of round {} broke ({}); trying again, attempt {} of {}", header.round,
+               status.ToString(), attempt + 1, kBulkAttempts);
+  }
+}
+
+Status Uploader::Attempt(const UploadHeader& header, uint32_t num_chunks, const Provide& provide) {
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  const CallGroup::Membership membership(link_.calls, context);
+  v1::UploadReceipt receipt;
+  const auto writer = link_.stub.Upload(&context, &receipt);
+  v1::UploadMessage message;
+  *message.mutable_header() = ToProto(header);
+  bool open = writer->Write(message);
+  bool complete = true;
+  for (uint32_t chunk = 0; open && chunk < num_chunks; ++chunk) {
+    const std::optional<Chunk> ready = provide(chunk);
+    if (!ready.has_value()) {
+      complete = false;
+      break;
+    }
+    const PhaseTimer::Scope scope = timer_.Enter();
+    open = SendChunk(chunk, ready->payload, {.payload = ready->hash}, [&](v1::Piece&& piece) {
+      bytes_ += piece.payload().size();
+      timer_.AddBytes(piece.payload().size());
+      *message.mutable_piece() = std::move(piece);
+      return writer->Write(message);
+    });
+    timer_.AddChunk();
+  }
+  if (!complete) context.TryCancel();
+  const PhaseTimer::Scope scope = timer_.Enter();
+  if (open && complete) writer->WritesDone();
+  const Status status = FromGrpc(writer->Finish());
+  if (!complete) return CancelledError("the upload of round {} was given up", header.round);
+  return status;
+}
+
+}  // namespace interlude

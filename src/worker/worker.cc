@@ -1,0 +1,237 @@
+#include "worker/worker.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/cpu_quota.h"
+#include "base/log.h"
+#include "protocol/worker_session.h"
+#include "worker/channels.h"
+#include "worker/exchange.h"
+#include "worker/process_phase.h"
+#include "worker/round_runner.h"
+
+namespace interlude {
+namespace {
+
+constexpr std::chrono::milliseconds kAskEvery{100};
+/// How long a Goodbye may lag behind the failure of a call that the coordinator ended because of
+/// it.
+constexpr std::chrono::milliseconds kGoodbyeLag{500};
+
+std::string HostName() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+}
+
+/// One stay at a coordinator. Owned and called by one thread.
+class Worker {
+ public:
+  Worker(const WorkerOptions& options, const TrainerFactory& make_trainer, const Clock& clock,
+         const std::function<bool()>& stop)
+      : options_(options), make_trainer_(make_trainer), clock_(clock), stop_(stop) {}
+
+  StatusOr<WorkerOutcome> Run();
+
+ private:
+  /// Whether the stay is over.
+  using Handled = StatusOr<bool>;
+
+  Status Join();
+  Status HandleMessages();
+  Handled On(const WelcomeMessage& welcome);
+  Handled On(const ProvideBaseMessage&);
+  Handled On(const StartRoundMessage& start);
+  Handled On(const FinishMessage& finish);
+  Handled On(const GoodbyeMessage& goodbye);
+
+  Status MakeModel(const WelcomeMessage& welcome);
+  void LogThreads(const CpuLimits& limits) const;
+  bool KeepGoing() const { return !stop_() && !control_->over(); }
+  Status CoordinatorsWord();
+  Status Ended();
+  Status Depart(const Status& status);
+
+  const WorkerOptions& options_;
+  const TrainerFactory& make_trainer_;
+  const Clock& clock_;
+  const std::function<bool()>& stop_;
+  int threads_ = 1;
+  WorkerSession session_;
+  WorkerOutcome outcome_;
+  RunConfig config_;
+  SpanRecorder spans_;
+  std::unique_ptr<v1::Coordinator::Stub> bulk_;
+  std::unique_ptr<ControlStream> control_;
+  std::unique_ptr<CodecPool> pool_;
+  std::unique_ptr<LocalTrainer> trainer_;
+  std::unique_ptr<WorkerModel> model_;
+  std::optional<WorkerContext> context_;
+};
+
+void Worker::LogThreads(const CpuLimits& limits) const {
+  LogInfo("{}; threads: codec {}, trainer {}, gRPC 3 for the streams and its own pollers",
+          limits.ToString(), threads_, threads_);
+}
+
+Status Worker::Join() {
+  const CpuLimits limits = ReadCpuLimits();
+  threads_ = options_.threads > 0 ? options_.threads : limits.UsableCores();
+  LogThreads(limits);
+  INTERLUDE_ASSIGN_OR_RETURN(const Channels channels,
+                             Connect(options_.coordinator, options_.connect_timeout, stop_));
+  bulk_ = v1::Coordinator::NewStub(channels.bulk);
+  control_ = std::make_unique<ControlStream>(channels.control, options_.coordinator);
+  control_->Send(JoinMessage{.software = "interlude " INTERLUDE_VERSION,
+                             .host = HostName(),
+                             .process_id = ::getpid(),
+                             .requested_worker = options_.requested_worker,
+                             .visible_cores = limits.visible_cores,
+                             .quota_cores = limits.quota_cores.value_or(0),
+                             .usable_cores = limits.UsableCores(),
+                             .threads = threads_});
+  return OkStatus();
+}
+
+Status Worker::MakeModel(const WelcomeMessage& welcome) {
+  INTERLUDE_ASSIGN_OR_RETURN(
+      config_, ParseRunConfig(welcome.config_toml, "the coordinator's configuration"));
+  PhaseTimer prepare(Phase::kPrepare, 0, welcome.worker, clock_);
+  const Status made = RunProcessPhase(prepare, [&] {
+    StatusOr<std::unique_ptr<LocalTrainer>> trainer =
+        make_trainer_(config_, welcome.worker, welcome.workers, threads_);
+    if (!trainer.ok()) return trainer.status();
+    trainer_ = *std::move(trainer);
+    if (trainer_->layout().num_chunks() == 0)
+      return InternalError("the trainer's model has no parameters");
+    model_ = std::make_unique<WorkerModel>(*trainer_, config_.round);
+    return OkStatus();
+  });
+  INTERLUDE_RETURN_IF_ERROR(made);
+  spans_.Record(prepare.Finish());
+  pool_ = std::make_unique<CodecPool>(threads_);
+  context_.emplace(WorkerContext{config_, *trainer_, *model_, *pool_, spans_, clock_, *control_,
+                                 *bulk_, welcome.worker, welcome.session,
+                                 [this] { return KeepGoing(); }});
+  return OkStatus();
+}
+
+Worker::Handled Worker::On(const WelcomeMessage& welcome) {
+  INTERLUDE_RETURN_IF_ERROR(session_.Welcomed(welcome.worker));
+  outcome_.worker = welcome.worker;
+  LogInfo("joined run {} at {} as worker {} of {}", welcome.run_id, options_.coordinator,
+          welcome.worker, welcome.workers);
+  INTERLUDE_RETURN_IF_ERROR(MakeModel(welcome));
+  INTERLUDE_RETURN_IF_ERROR(session_.OfferedBase());
+  control_->Send(BaseOfferMessage{
+      .layout = model_->layout(), .chunk_hashes = model_->chunk_hashes(), .spans = spans_.Take()});
+  return false;
+}
+
+Worker::Handled Worker::On(const ProvideBaseMessage&) {
+  INTERLUDE_RETURN_IF_ERROR(session_.AskedForBase());
+  INTERLUDE_ASSIGN_OR_RETURN(const uint32_t retries, UploadBase(*context_));
+  outcome_.retries += retries;
+  return false;
+}
+
+Worker::Handled Worker::On(const StartRoundMessage& start) {
+  INTERLUDE_RETURN_IF_ERROR(session_.RoundStarted(start.round));
+  INTERLUDE_ASSIGN_OR_RETURN(const uint32_t retries, RunRound(*context_, start));
+  INTERLUDE_RETURN_IF_ERROR(session_.RoundReported(start.round));
+  outcome_.retries += retries;
+  ++outcome_.rounds;
+  return false;
+}
+
+Worker::Handled Worker::On(const FinishMessage& finish) {
+  INTERLUDE_RETURN_IF_ERROR(session_.ToldToFinish());
+  INTERLUDE_RETURN_IF_ERROR(
+      Evaluate(*context_, finish.after_rounds, finish.evaluation_part, finish.evaluation_parts));
+  return false;
+}
+
+Worker::Handled Worker::On(const GoodbyeMessage& goodbye) {
+  if (goodbye.code != StatusCode::kOk) return Status(goodbye.code, goodbye.reason);
+  return true;
+}
+
+/// The stream has ended without a Goodbye.
+Status Worker::Ended() {
+  INTERLUDE_RETURN_IF_ERROR(control_->EndStatus());
+  if (session_.stage() == WorkerSession::Stage::kFinishing) return OkStatus();
+  return UnavailableError(
+      "the coordinator at {} closed the session without a word; its log says why",
+      options_.coordinator);
+}
+
+Status Worker::HandleMessages() {
+  for (;;) {
+    if (stop_()) return CancelledError("told to stop");
+    const bool ended = control_->ended();  // asked before: a last message may lie in the queue
+    const std::optional<CoordinatorMessage> message = control_->ReceiveFor(kAskEvery);
+    if (!message.has_value()) {
+      if (ended) return Ended();
+      continue;
+    }
+    INTERLUDE_ASSIGN_OR_RETURN(const bool done,
+                               std::visit([this](const auto& kind) { return On(kind); }, *message));
+    if (done) return OkStatus();
+  }
+}
+
+/// What the coordinator said at the end, when the stay was ended from its side in the middle of
+/// something.
+Status Worker::CoordinatorsWord() {
+  for (;;) {
+    const bool ended = control_->ended();
+    const std::optional<CoordinatorMessage> message = control_->ReceiveFor(kAskEvery);
+    if (message.has_value()) {
+      const auto* goodbye = std::get_if<GoodbyeMessage>(&*message);
+      if (goodbye != nullptr) return Status(goodbye->code, goodbye->reason);
+    } else if (ended) {
+      return Ended();
+    }
+  }
+}
+
+/// Chooses the word that tells most, says it to the coordinator, and returns it.
+Status Worker::Depart(const Status& status) {
+  if (status.ok()) {
+    control_->Leave({.reason = "the coordinator said goodbye"});
+    return status;
+  }
+  if (stop_()) {
+    control_->Leave({.reason = "told to stop"});
+    return CancelledError("worker {} was told to stop and has left after {} rounds",
+                          outcome_.worker, outcome_.rounds);
+  }
+  const bool maybe_ended_from_there =
+      status.code() == StatusCode::kCancelled || status.code() == StatusCode::kUnavailable ||
+      status.code() == StatusCode::kAborted || status.code() == StatusCode::kFailedPrecondition;
+  if (maybe_ended_from_there && control_->OverWithin(kGoodbyeLag)) {
+    const Status word = CoordinatorsWord();
+    control_->Leave({.reason = "the coordinator ended the stay"});
+    return word.ok() && status.code() != StatusCode::kCancelled ? status : word;
+  }
+  control_->Leave({.failed = true, .reason = status.message()});
+  return status;
+}
+
+StatusOr<WorkerOutcome> Worker::Run() {
+  INTERLUDE_RETURN_IF_ERROR(Join());
+  INTERLUDE_RETURN_IF_ERROR(Depart(HandleMessages()));
+  if (model_ != nullptr) outcome_.root_hash = model_->Root().ToHex();
+  return outcome_;
+}
+
+}  // namespace
+
+StatusOr<WorkerOutcome> RunWorker(const WorkerOptions& options, const TrainerFactory& make_trainer,
+                                  const Clock& clock, const std::function<bool()>& stop) {
+  return Worker(options, make_trainer, clock, stop).Run();
+}
+
+}  // namespace interlude

@@ -1,0 +1,34 @@
+// What the parts of a worker share for its stay. Plain references; the Worker (worker.cc) owns everything.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/clock.h"
+#include "config/run_config.h"
+#include "ledger/recorder.h"
+#include "protocol/types.h"
+#include "wire/convert.h"
+#include "worker/codec_pool.h"
+#include "worker/control_stream.h"
+#include "worker/local_trainer.h"
+#include "worker/worker_model.h"
+
+namespace interlude {
+
+struct WorkerContext {
+  const RunConfig& config;
+  LocalTrainer& trainer;
+  WorkerModel& model;
+  CodecPool& pool;
+  SpanRecorder& spans;
+  const Clock& clock;
+  ControlStream& control;
+  v1::Coordinator::StubInterface& bulk;
+  WorkerId worker = 0;
+  uint64_t session = 0;
+  /// False once the worker was told to stop, or the coordinator ended the stay. Any thread.
+  std::function<bool()> keep_going;
+};
+
+}  // namespace interlude
