@@ -48,10 +48,9 @@ Status PieceSequence::CheckOrder(uint32_t chunk, uint64_t offset) const {
                          chunk, open_chunk_, open_offset_,
                          chunk_bytes_[static_cast<size_t>(open_chunk_)]);
   }
-  const uint64_t expected = open_chunk_ >= 0 ? open_offset_ : 0;
-  if (offset != expected) {
+  if (offset != open_offset_) {
     return DataLossError("piece at offset {} of chunk {}; the next one is at {}: {}", offset, chunk,
-                         expected, offset > expected ? "a piece is missing" : "a piece came twice");
+                         open_offset_, offset > open_offset_ ? "a piece is missing" : "a piece came twice");
   }
   return OkStatus();
 }

@@ -51,7 +51,7 @@ class PieceSequence {
   std::vector<State> states_;
   uint32_t missing_ = 0;
   int64_t open_chunk_ = -1;  // begun and not whole, or -1
-  uint64_t open_offset_ = 0;
+  uint64_t open_offset_ = 0;  // where its next piece begins; 0 when none is begun
 };
 
 }  // namespace interlude

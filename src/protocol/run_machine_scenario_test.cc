@@ -62,6 +62,7 @@ class Story {
     return run_.Carry();
   }
   Nanoseconds Tick() { return run_.Tick(); }
+  Nanoseconds last_end() const { return run_.last_end(); }
 
  private:
   CarriedMachine run_;
@@ -135,6 +136,19 @@ TEST(RunMachineScenario, WithABarrierTheNextRoundStartsWhenTheLastReportIsIn) {
   EXPECT_THAT(run.Report(0, 0), ElementsAre("EndRound 0", "StartRound 1 members 0,1 joining "));
 }
 
+TEST(RunMachineScenario, WithABarrierNoSyncChunkIsSentBetweenTwoMerges) {
+  Story run({.workers = 1, .rounds = 1, .barrier = true}, 2);
+  run.Begin(1);
+  RunMachine& machine = run.machine();
+  ASSERT_TRUE(machine.UploadBegun(0, 0, 10, run.Tick()).ok());
+  for (const uint32_t chunk : {0u, 1u}) ASSERT_TRUE(machine.ChunkReceived(0, 0, chunk, run.Tick()).ok());
+  ASSERT_EQ(machine.TakeActions().size(), 2u);
+  machine.ChunkMerged(0, 0, run.Tick());
+  EXPECT_THAT(machine.TakeActions(), IsEmpty());
+  machine.ChunkMerged(0, 1, run.Tick());
+  EXPECT_EQ(machine.TakeActions().size(), 3u);  // two sync chunks and the commit
+}
+
 TEST(RunMachineScenario, WithABarrierTheFinishWaitsForTheLastReport) {
   Story run({.workers = 1, .rounds = 1, .barrier = true}, 1);
   run.Begin(1);
@@ -205,7 +219,8 @@ TEST(RunMachineScenario, ReadyWorkersGoOnFromACommitThatNoMemberOutlived) {
                                                     "StartRound 1 members 1 joining 1"}));
     EXPECT_EQ(run.machine().stage(), Stage::kRounds);
     // Nobody left round 0 a report, so it ended with its commit, and round 1 begins there.
-    EXPECT_GT(run.machine().open_round(1)->times().begin, Nanoseconds{0});
+    EXPECT_GT(run.last_end(), Nanoseconds{0});
+    EXPECT_EQ(run.machine().open_round(1)->times().begin, run.last_end());
   }
 }
 

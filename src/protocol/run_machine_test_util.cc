@@ -46,6 +46,8 @@ std::vector<std::string> CarriedMachine::Carry(const std::function<void(const Ac
         machine_.ChunkMerged(merge->order.round, merge->order.chunk, Tick());
       } else if (const auto* commit = std::get_if<CommitRound>(&action)) {
         machine_.RoundCommitted(commit->round, RootOf(commit->round), Tick());
+      } else if (const auto* end = std::get_if<EndRound>(&action)) {
+        last_end_ = machine_.open_round(end->round)->times().end;
       }
     }
   }

@@ -27,12 +27,16 @@ class CarriedMachine {
   /// The time of the next event.
   Nanoseconds Tick() { return Nanoseconds{++now_}; }
 
+  /// Where the round ended whose EndRound was carried out last.
+  Nanoseconds last_end() const { return last_end_; }
+
   /// Takes and carries out actions until there are none; returns their texts. `watch` sees each first.
   std::vector<std::string> Carry(const std::function<void(const Action&)>& watch = {});
 
  private:
   RunMachine machine_;
   int64_t now_ = 0;
+  Nanoseconds last_end_{0};
 };
 
 }  // namespace interlude
