@@ -45,11 +45,22 @@ std::string Suggestion(const CLI::App& app) {
   return "";
 }
 
+std::string Reason(const CLI::App& app, const CLI::ParseError& error) {
+  std::string reason = error.what();
+  const std::vector<std::string> extras = app.remaining(true);
+  const bool names_no_subcommand = &Innermost(app) == &app && app.get_require_subcommand_min() > 0;
+  if (names_no_subcommand && !extras.empty() && !extras.front().starts_with('-')) {
+    reason = fmt::format("there is no subcommand {}", extras.front());
+  }
+  if (!reason.ends_with('.')) reason += '.';
+  return reason;
+}
+
 int ReportUsageError(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& inner = Innermost(app);
   const std::string name =
       &inner == &app ? app.get_name() : app.get_name() + " " + inner.get_name();
-  fmt::print(stderr, "error: {}{}\nSee {} --help.\n", error.what(), Suggestion(app), name);
+  fmt::print(stderr, "error: {}{}\nSee {} --help.\n", Reason(app, error), Suggestion(app), name);
   return kExitUsage;
 }
 

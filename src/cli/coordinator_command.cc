@@ -88,8 +88,8 @@ void AddCoordinatorCommand(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("coordinator", "Only the coordinator; workers join from anywhere");
   AddRunOptions(*command, options->run);
+  AddListenOption(*command, options->run.listen)->required();
   command->add_option("--ready-fd", options->ready_fd)->group("");
-  command->get_option("--listen")->required();
   command->footer(
       "Example:\n  interlude coordinator --workers 2 --config run.toml --dir runs/far --listen "
       "0.0.0.0:50051\n\n"

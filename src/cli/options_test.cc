@@ -23,6 +23,7 @@ class OptionsTest : public testing::Test {
     directory_ = mkdtemp(pattern.data());
     CLI::App* run = app_.add_subcommand("run", "");
     AddRunOptions(*run, run_);
+    AddListenOption(*run, run_.listen);
     run->callback([this] { chosen_ = [] { return 42; }; });
     CLI::App* worker = app_.add_subcommand("worker", "");
     AddWorkerOptions(*worker, worker_);
@@ -81,7 +82,9 @@ TEST_F(OptionsTest, AMistypedOptionGetsTheNearestOne) {
   EXPECT_THAT(error_, HasSubstr("--wrokers"));
   EXPECT_THAT(error_, HasSubstr("Did you mean --workers?"));
   EXPECT_EQ(Run({"rnu"}), kExitUsage);
-  EXPECT_THAT(error_, HasSubstr("Did you mean run?"));
+  EXPECT_THAT(error_, HasSubstr("there is no subcommand rnu. Did you mean run?"));
+  EXPECT_EQ(Run({"--hepl"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("Did you mean --help?"));
 }
 
 TEST_F(OptionsTest, AValueOutOfRangeIsAUsageErrorWithTheRange) {

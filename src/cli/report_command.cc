@@ -39,6 +39,7 @@ void AddReportCommand(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("report", "Where a run's time went, round by round and phase by phase");
   command->add_option("DIR", options->directory, "The run's directory, as given to --dir")
+      ->type_name(" ")
       ->required();
   command->add_flag("--json", options->json, "The same as JSON, with every round");
   command->add_flag("--all", options->all, "List every round; else the first and the last ones");

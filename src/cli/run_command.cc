@@ -110,6 +110,7 @@ void AddRunCommand(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("run", "Train here: one coordinator and N workers as child processes");
   AddRunOptions(*command, *options);
+  AddListenOption(*command, options->listen)->capture_default_str();
   command->footer(
       "Example:\n  interlude run --workers 2 --config examples/fashion_mnist.toml --dir "
       "runs/first\n\n"

@@ -90,15 +90,17 @@ void AddRunOptions(CLI::App& app, RunOptions& options) {
                  "Where run.db, the model and the logs go; made when absent")
       ->type_name("DIR")
       ->required();
-  app.add_option("--listen", options.listen,
-                 "Where workers connect to; port 0 lets the kernel choose")
-      ->capture_default_str()
-      ->type_name("HOST:PORT")
-      ->check(AddressWithPort(0).description(""));
   AddThreadsOption(
       app, options.threads,
       "Threads of each process; without it what the configuration or the usable cores say");
   app.add_flag("--quiet", options.quiet, "Print only how it ended");
+}
+
+CLI::Option* AddListenOption(CLI::App& app, std::string& listen) {
+  return app
+      .add_option("--listen", listen, "Where workers connect to; port 0 lets the system choose")
+      ->type_name("HOST:PORT")
+      ->check(AddressWithPort(0).description(""));
 }
 
 Status CheckRunDirectory(const std::string& directory) {

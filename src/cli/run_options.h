@@ -35,8 +35,10 @@ struct RunOptions {
   bool quiet = false;
 };
 
-/// --workers --config --set --dir --listen --threads --quiet
+/// --workers --config --set --dir --threads --quiet
 void AddRunOptions(CLI::App& app, RunOptions& options);
+/// --listen
+CLI::Option* AddListenOption(CLI::App& app, std::string& listen);
 
 /// AlreadyExists, with what to do, when the directory holds a run.
 Status CheckRunDirectory(const std::string& directory);

@@ -1,0 +1,219 @@
+// The two programs as a person runs them: real processes, real signals, kill -9. The model is
+// synthetic.
+#include "tests/process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/exit_codes.h"
+#include "ledger/run_database.h"
+
+namespace interlude {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Arguments = std::vector<std::string>;
+
+// Rounds that could never be done while a test waits.
+constexpr char kForever[] = "round.rounds=100000";
+
+class ProcessTest : public testing::Test {
+ protected:
+  ProcessTest() {
+    std::string pattern = testing::TempDir() + "/process-XXXXXX";
+    scratch_ = mkdtemp(pattern.data());
+    directory_ = scratch_ + "/run";
+    config_ = scratch_ + "/run.toml";
+    std::ofstream(config_)
+        << "[model]\nkind = \"synthetic\"\nsynthetic_params = 200003\nsynthetic_step_ms = 5\n"
+           "[round]\nrounds = 3\nlocal_steps = 2\nchunk_params = 65536\n";
+  }
+  ~ProcessTest() override { std::filesystem::remove_all(scratch_); }
+
+  Arguments Interlude(Arguments arguments) const {
+    arguments.insert(arguments.begin(), INTERLUDE_PROGRAM);
+    return arguments;
+  }
+  Arguments Run(int workers, const Arguments& more = {}) const {
+    Arguments arguments = {"run",   "--workers", std::to_string(workers), "--config", config_,
+                           "--dir", directory_};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Interlude(arguments);
+  }
+  std::string Log(const std::string& name) const {
+    std::ifstream file(directory_ + "/logs/" + name);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  // The hash that the last line of a run names.
+  static std::string AgreedHash(const std::string& output) {
+    const std::string before = "agree on ";
+    const size_t begin = output.find(before);
+    return begin == std::string::npos ? "no hash" : output.substr(begin + before.size(), 32);
+  }
+  // Committed rounds in run.db, whose roots must all be the same for all workers.
+  std::vector<RoundRecord> CheckedRounds() const {
+    auto database = RunDatabase::OpenReadOnly(directory_ + "/run.db");
+    EXPECT_TRUE(database.ok()) << database.status().ToString();
+    if (!database.ok()) return {};
+    auto rounds = (*database)->Rounds();
+    auto parts = (*database)->WorkerRounds();
+    EXPECT_TRUE(rounds.ok() && parts.ok());
+    if (!rounds.ok() || !parts.ok()) return {};
+    for (const WorkerRoundRecord& part : *parts) {
+      EXPECT_EQ(part.root_hash, rounds->at(part.round).root_hash)
+          << "round " << part.round << " worker " << part.worker;
+    }
+    return *rounds;
+  }
+
+  std::string scratch_;
+  std::string directory_;
+  std::string config_;
+};
+
+TEST_F(ProcessTest, ARunEndsWellAndCanBeReadAfterwards) {
+  Process run(Run(3));
+  EXPECT_EQ(run.AwaitExit(), kExitOk) << run.output();
+  EXPECT_TRUE(run.AllGone());
+  EXPECT_THAT(run.output(), HasSubstr("round 3/3  loss"));
+  EXPECT_THAT(run.output(), HasSubstr("coordinator and all 3 workers agree on"));
+  const std::string hash = AgreedHash(run.output());
+  const auto rounds = CheckedRounds();
+  ASSERT_EQ(rounds.size(), 3u);
+  EXPECT_EQ(rounds.back().root_hash, hash);
+  for (const char* log : {"worker-0.log", "worker-1.log", "worker-2.log"})
+    EXPECT_THAT(Log(log), HasSubstr(hash));
+  EXPECT_THAT(Log("coordinator.log"), HasSubstr("usable cores"));
+
+  Process report(Interlude({"report", directory_}));
+  EXPECT_EQ(report.AwaitExit(), kExitOk) << report.output();
+  EXPECT_THAT(report.output(), HasSubstr("train"));
+  Process json(Interlude({"report", directory_, "--json"}));
+  EXPECT_EQ(json.AwaitExit(), kExitOk);
+  EXPECT_THAT(json.output(), HasSubstr(hash));
+
+  Process again(Run(3));
+  EXPECT_EQ(again.AwaitExit(), kExitUsage);
+  EXPECT_THAT(again.output(), HasSubstr("already holds a run"));
+}
+
+TEST_F(ProcessTest, TwoRunsOfOneSeedAgree) {
+  Process first(Run(2, {"--quiet"}));
+  EXPECT_EQ(first.AwaitExit(), kExitOk) << first.output();
+  EXPECT_THAT(first.output(), Not(HasSubstr("round 1/3")));
+  directory_ += "-again";
+  Process second(Run(2, {"--quiet"}));
+  EXPECT_EQ(second.AwaitExit(), kExitOk) << second.output();
+  EXPECT_EQ(AgreedHash(first.output()).size(), 32u);
+  EXPECT_EQ(AgreedHash(first.output()), AgreedHash(second.output()));
+}
+
+TEST_F(ProcessTest, ARunGoesOnWithoutAKilledWorkerAndSaysSo) {
+  Process run(Run(3, {"--set", "round.rounds=200"}));
+  ASSERT_TRUE(run.AwaitOutput("round   1/200"));
+  const auto worker = run.ChildrenWith("--id 1");
+  ASSERT_EQ(worker.size(), 1u);
+  kill(worker[0], SIGKILL);
+  EXPECT_EQ(run.AwaitExit(), kExitWorkerLost) << run.output();
+  EXPECT_TRUE(run.AllGone());
+  EXPECT_THAT(run.output(), HasSubstr("round 200/200"));
+  EXPECT_THAT(run.output(), HasSubstr("the remaining 2 workers (1 lost) agree on"));
+  EXPECT_THAT(run.output(), HasSubstr("worker 1: killed by signal 9"));
+  EXPECT_THAT(run.output(), HasSubstr(directory_ + "/logs/worker-1.log"));
+  EXPECT_EQ(CheckedRounds().size(), 200u);
+}
+
+TEST_F(ProcessTest, AKilledCoordinatorEndsTheRun) {
+  Process run(Run(2, {"--set", kForever}));
+  ASSERT_TRUE(run.AwaitOutput("round      1/"));
+  const auto coordinator = run.ChildrenWith("interlude coordinator");
+  ASSERT_EQ(coordinator.size(), 1u);
+  kill(coordinator[0], SIGKILL);
+  EXPECT_EQ(run.AwaitExit(), kExitFailed) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("coordinator: killed by signal 9"));
+  EXPECT_TRUE(run.AllGone());
+}
+
+TEST_F(ProcessTest, AKilledParentLeavesNoProcess) {
+  Process run(Run(2, {"--set", kForever}));
+  ASSERT_TRUE(run.AwaitOutput("round      1/"));
+  EXPECT_EQ(run.ChildrenWith("").size(), 3u);
+  run.Signal(SIGKILL);
+  EXPECT_EQ(run.AwaitExit(), -SIGKILL);
+  EXPECT_TRUE(run.AllGone());
+}
+
+TEST_F(ProcessTest, AnInterruptKeepsWhatIsCommittedAndLeavesNoProcess) {
+  for (int signal_number : {SIGINT, SIGTERM}) {
+    Process run(Run(2, {"--set", kForever}));
+    ASSERT_TRUE(run.AwaitOutput("round      2/"));
+    run.Signal(signal_number);
+    EXPECT_EQ(run.AwaitExit(), kExitInterrupted) << run.output();
+    EXPECT_TRUE(run.AllGone());
+    EXPECT_THAT(run.output(), Not(HasSubstr("does not end by itself")));
+    EXPECT_GE(CheckedRounds().size(), 2u);
+    Process report(Interlude({"report", directory_}));
+    EXPECT_EQ(report.AwaitExit(), kExitOk) << report.output();
+    directory_ += "-again";
+  }
+}
+
+TEST_F(ProcessTest, CoordinatorAndWorkersCanBeStartedByHand) {
+  Process coordinator(Interlude({"coordinator", "--workers", "2", "--config", config_, "--dir",
+                                 directory_, "--listen", "127.0.0.1:0"}));
+  const std::string before = "--coordinator ";
+  ASSERT_TRUE(coordinator.AwaitOutput(" (on this machine only"));
+  const size_t begin = coordinator.output().find(before) + before.size();
+  const std::string address =
+      coordinator.output().substr(begin, coordinator.output().find(' ', begin) - begin);
+  Process one(Interlude({"worker", "--coordinator", address}));
+  Process two(Interlude({"worker", "--coordinator", address, "--threads", "1"}));
+  EXPECT_EQ(coordinator.AwaitExit(), kExitOk) << coordinator.output();
+  EXPECT_EQ(one.AwaitExit(), kExitOk) << one.output();
+  EXPECT_EQ(two.AwaitExit(), kExitOk) << two.output();
+  EXPECT_THAT(one.output(), HasSubstr(AgreedHash(coordinator.output())));
+  EXPECT_THAT(two.output(), HasSubstr(AgreedHash(coordinator.output())));
+}
+
+TEST_F(ProcessTest, AWrongKeyIsFoundBeforeAnythingIsMade) {
+  Process run(Run(2, {"--set", "round.ruonds=3"}));
+  EXPECT_EQ(run.AwaitExit(), kExitUsage);
+  EXPECT_THAT(run.output(), HasSubstr("did you mean round.rounds?"));
+  EXPECT_FALSE(std::filesystem::exists(directory_));
+}
+
+TEST_F(ProcessTest, AWorkerThatCannotBeginEndsTheRunWithItsReason) {
+  Process run(Run(2, {"--set", "model.kind=vit", "--set", "data.directory=/no/such/data"}));
+  EXPECT_EQ(run.AwaitExit(), kExitFailed) << run.output();
+  EXPECT_TRUE(run.AllGone());
+  EXPECT_THAT(run.output(), HasSubstr("exit status 1. The end of its log"));
+  EXPECT_THAT(run.output(),
+              testing::AnyOf(HasSubstr("/no/such/data"), HasSubstr("without LibTorch")));
+}
+
+TEST_F(ProcessTest, APortInUseIsNamed) {
+  Process holder(Interlude({"coordinator", "--workers", "1", "--config", config_, "--dir",
+                            directory_, "--listen", "127.0.0.1:0"}));
+  const std::string before = "coordinator on ";
+  ASSERT_TRUE(holder.AwaitOutput(", waiting for"));
+  const size_t begin = holder.output().find(before) + before.size();
+  const std::string address =
+      holder.output().substr(begin, holder.output().find(',', begin) - begin);
+  directory_ += "-second";
+  Process run(Run(1, {"--listen", address}));
+  EXPECT_EQ(run.AwaitExit(), kExitFailed) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr(address));
+  EXPECT_THAT(run.output(), HasSubstr("in use"));
+  holder.Signal(SIGTERM);
+  EXPECT_EQ(holder.AwaitExit(), kExitInterrupted) << holder.output();
+}
+
+}  // namespace
+}  // namespace interlude
