@@ -111,14 +111,15 @@ class [[nodiscard]] StatusOr {
     INTERLUDE_CHECK(ok(), "value of a failed StatusOr: {}", status_.ToString());
     return *value_;
   }
-  T&& value() && {
+  /// By value, so that a loop over `F().value()` does not outlive what it runs over.
+  T value() && {
     INTERLUDE_CHECK(ok(), "value of a failed StatusOr: {}", status_.ToString());
     return *std::move(value_);
   }
 
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 

@@ -34,6 +34,22 @@ std::string MakeRunId(const Clock& clock, uint64_t seed) {
   return fmt::format("{:%Y%m%dT%H%M%SZ}-seed{}-{}", fmt::gmtime(seconds), seed, ::getpid());
 }
 
+std::string Iso8601(const Clock& clock) {
+  const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(clock.WallTime()).count();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
+}
+
+/// "vit on fashion_mnist, 2 workers"
+std::string RunTitle(const RunConfig& config, uint32_t workers) {
+  const std::string count = fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
+  switch (config.model.kind) {
+    case ModelKind::kVit: return fmt::format("vit on {}, {}", config.data.name, count);
+    case ModelKind::kConvNet: return fmt::format("convnet on {}, {}", config.data.name, count);
+    case ModelKind::kSynthetic: return fmt::format("synthetic training, {}", count);
+  }
+  return count;
+}
+
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(const CoordinatorOptions& options, const Clock& clock, RunObserver* observer)
@@ -78,12 +94,15 @@ class CoordinatorImpl final : public Coordinator {
 
  private:
   void WriteMeta(const std::string& run_id) {
+    const RunConfig& config = options_.config;
     book_->Meta("run_id", run_id);
-    book_->Meta("software", kSoftwareVersion);
-    book_->Meta("started_wall_ns", std::to_string(clock_.WallTime().count()));
-    book_->Meta("started_ns", std::to_string(clock_.Now().count()));
     book_->Meta("workers", std::to_string(options_.workers));
-    book_->Meta("config_toml", FormatRunConfig(options_.config));
+    book_->Meta(kMetaTitle, RunTitle(config, options_.workers));
+    book_->Meta(kMetaSoftware, kSoftwareVersion);
+    book_->Meta(kMetaStartedAt, Iso8601(clock_));
+    book_->Meta(kMetaConfig, FormatRunConfig(config));
+    book_->Meta(kMetaExchange, config.round.exchange == ExchangeMode::kBarrier ? "barrier" : "pipelined");
+    book_->Meta(kMetaCodec, config.round.codec == CodecKind::kFp32 ? "fp32" : "q4");
   }
 
   /// Gives the workers a moment to take their goodbye and go.

@@ -119,8 +119,8 @@ Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
   exchange->base_chunk_bytes = ChunkPayloadBytes(layout, Codec::kFp32);
   exchange_ = exchange;
   shared_.SetExchange(exchange);
-  book_.Meta("total_params", std::to_string(layout.total_params()));
-  book_.Meta("num_chunks", std::to_string(layout.num_chunks()));
+  book_.Meta(kMetaParameters, std::to_string(layout.total_params()));
+  book_.Meta("chunks", std::to_string(layout.num_chunks()));
   book_.Meta("layout_signature", layout.signature().ToHex());
   observer_.RunStarted(layout.total_params(), layout.num_chunks());
   return OkStatus();

@@ -120,8 +120,7 @@ void RoundThread::FinishOutcome(const Status& status) {
   outcome_.rounds = machine_.committed_rounds();
   outcome_.workers_at_end = static_cast<uint32_t>(members_.size());
   if (exchange_ != nullptr && uncommitted_chunks_ == 0) outcome_.root_hash = exchange_->merger->Root().ToHex();
-  book_.Meta("ended_wall_ns", std::to_string(shared_.clock.WallTime().count()));
-  book_.Meta("outcome", status.ToString());
+  book_.Meta(kMetaOutcome, status.ok() ? "finished" : status.message());
   book_.Meta("final_root", outcome_.root_hash);
   book_.Close();
 }
