@@ -22,9 +22,9 @@ constexpr const char* kGuardVariable = "INTERLUDE_BLAS_CHOSEN";
 
 // x86-64 kernels of OpenBLAS that use nothing newer than AVX.
 constexpr std::array<std::string_view, 19> kKernelsBeforeAvx2 = {
-    "athlon",    "atom",     "banias",  "barcelona",  "bobcat",      "bulldozer", "core2",
-    "coppermine", "dunnington", "generic", "katmai",    "nano",        "nehalem",   "northwood",
-    "opteron",   "penryn",   "piledriver", "prescott", "sandybridge"};
+    "athlon",     "atom",       "banias",     "barcelona", "bobcat",     "bulldozer", "core2",
+    "coppermine", "dunnington", "generic",    "katmai",    "nano",       "nehalem",   "northwood",
+    "opteron",    "penryn",     "piledriver", "prescott",  "sandybridge"};
 
 template <typename Function>
 Function FindSymbol(const char* name) {
@@ -56,7 +56,8 @@ std::optional<std::string> OpenBlasCoreName() {
   return core_name();
 }
 
-std::optional<std::string> BetterCoreType(std::string_view core_name, bool has_avx2, bool has_avx512) {
+std::optional<std::string> BetterCoreType(std::string_view core_name, bool has_avx2,
+                                          bool has_avx512) {
   std::string lower(core_name);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
   if (std::ranges::find(kKernelsBeforeAvx2, lower) == kKernelsBeforeAvx2.end()) return std::nullopt;
@@ -71,8 +72,8 @@ void EnsureFastBlas(char** argv) {
   if (!core_name) return;
   const std::optional<std::string> better = BetterCoreType(*core_name, HasAvx2(), HasAvx512());
   if (!better) return;
-  LogInfo("OpenBLAS does not know this CPU and chose its kernel \"{}\"; starting again with {}={}", *core_name,
-          kCoreTypeVariable, *better);
+  LogInfo("OpenBLAS does not know this CPU and chose its kernel \"{}\"; starting again with {}={}",
+          *core_name, kCoreTypeVariable, *better);
   setenv(kCoreTypeVariable, better->c_str(), 1);
   setenv(kGuardVariable, better->c_str(), 1);
   execv("/proc/self/exe", argv);

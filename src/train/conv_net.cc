@@ -1,4 +1,5 @@
-// Two 3 x 3 convolutions with pooling, a hidden layer, a classifier: small enough for a test on one core.
+// Two 3 x 3 convolutions with pooling, a hidden layer, a classifier: small enough for a test on one
+// core.
 
 #include "train/models.h"
 
@@ -30,7 +31,8 @@ class ConvNet final : public Model {
 
  private:
   static at::Tensor Convolve(const at::Tensor& x, const Layer& layer) {
-    const at::Tensor filtered = at::conv2d(x, layer.weight, layer.bias, /*stride=*/1, /*padding=*/1);
+    const at::Tensor filtered =
+        at::conv2d(x, layer.weight, layer.bias, /*stride=*/1, /*padding=*/1);
     return at::max_pool2d(filtered, /*kernel_size=*/2).relu();
   }
 

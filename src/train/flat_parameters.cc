@@ -10,7 +10,8 @@ namespace interlude {
 namespace {
 
 at::Tensor View(Buffer& memory) {
-  return at::from_blob(memory.floats().data(), {static_cast<int64_t>(memory.floats().size())}, at::kFloat);
+  return at::from_blob(memory.floats().data(), {static_cast<int64_t>(memory.floats().size())},
+                       at::kFloat);
 }
 
 }  // namespace
@@ -32,11 +33,13 @@ at::Tensor FlatParameters::Leaf(const std::string& name) { return Leaf(name, Fin
 
 at::Tensor FlatParameters::Leaf(const std::string& name, at::IntArrayRef shape) {
   const size_t begin = Find(name).offset;
-  const int64_t count = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  const int64_t count =
+      std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   const size_t end = begin + static_cast<size_t>(count);
-  INTERLUDE_CHECK(std::ranges::any_of(layout_.parameters(),
-                                      [end](const ParameterSpec& s) { return s.offset + s.count == end; }),
-                  "{} values from {} on end within a tensor", count, name);
+  INTERLUDE_CHECK(
+      std::ranges::any_of(layout_.parameters(),
+                          [end](const ParameterSpec& s) { return s.offset + s.count == end; }),
+      "{} values from {} on end within a tensor", count, name);
   const auto offset = static_cast<int64_t>(begin);
   at::Tensor leaf = values_.narrow(0, offset, count).view(shape).detach();
   leaf.set_requires_grad(true);

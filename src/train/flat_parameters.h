@@ -1,5 +1,6 @@
-// A model's parameters and their gradient as two flat fp32 sequences in layout order, and LibTorch tensors
-// that are views of them: what autograd and the optimizer change is the memory that is exchanged.
+// A model's parameters and their gradient as two flat fp32 sequences in layout order, and LibTorch
+// tensors that are views of them: what autograd and the optimizer change is the memory that is
+// exchanged.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -20,9 +21,10 @@ class FlatParameters {
   FlatParameters(const FlatParameters&) = delete;
   FlatParameters& operator=(const FlatParameters&) = delete;
 
-  /// A leaf of the autograd graph whose values and gradient are views of the flat sequences, beginning at
-  /// tensor `name`. `shape` may reach over the tensors that follow (query, key and value as one matrix),
-  /// but must end where one of them ends. Aborts on a name that the layout lacks.
+  /// A leaf of the autograd graph whose values and gradient are views of the flat sequences,
+  /// beginning at tensor `name`. `shape` may reach over the tensors that follow (query, key and
+  /// value as one matrix), but must end where one of them ends. Aborts on a name that the layout
+  /// lacks.
   at::Tensor Leaf(const std::string& name, at::IntArrayRef shape);
   /// The leaf of one tensor in its own shape.
   at::Tensor Leaf(const std::string& name);

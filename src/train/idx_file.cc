@@ -29,7 +29,8 @@ StatusOr<size_t> ReadUpTo(gzFile file, const std::string& path, std::span<uint8_
     int error = Z_OK;
     const char* text = gzerror(file, &error);
     if (got < 0 || error == Z_BUF_ERROR) {
-      return DataLossError("{}: damaged or truncated gzip stream ({}); install the file again", path, text);
+      return DataLossError("{}: damaged or truncated gzip stream ({}); install the file again",
+                           path, text);
     }
     if (got == 0) break;
     done += static_cast<size_t>(got);
@@ -38,7 +39,8 @@ StatusOr<size_t> ReadUpTo(gzFile file, const std::string& path, std::span<uint8_
 }
 
 uint32_t BigEndian32(const uint8_t* bytes) {
-  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | uint32_t{bytes[3]};
+  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 |
+         uint32_t{bytes[3]};
 }
 
 StatusOr<std::vector<uint32_t>> ReadDimensions(gzFile file, const std::string& path,
@@ -47,16 +49,19 @@ StatusOr<std::vector<uint32_t>> ReadDimensions(gzFile file, const std::string& p
   INTERLUDE_ASSIGN_OR_RETURN(const size_t got, ReadUpTo(file, path, header));
   if (got >= 4 && (header[0] != 0 || header[1] != 0 || header[2] != kUnsignedByteType ||
                    header[3] != num_dimensions)) {
-    return DataLossError("{}: begins with {:02x}{:02x}{:02x}{:02x}, an idx file of bytes with {} dimensions "
-                         "with 0000{:02x}{:02x}",
-                         path, header[0], header[1], header[2], header[3], num_dimensions,
-                         kUnsignedByteType, num_dimensions);
+    return DataLossError(
+        "{}: begins with {:02x}{:02x}{:02x}{:02x}, an idx file of bytes with {} dimensions "
+        "with 0000{:02x}{:02x}",
+        path, header[0], header[1], header[2], header[3], num_dimensions, kUnsignedByteType,
+        num_dimensions);
   }
   if (got < header.size()) {
-    return DataLossError("{}: {} bytes, too short for the {} bytes of its header", path, got, header.size());
+    return DataLossError("{}: {} bytes, too short for the {} bytes of its header", path, got,
+                         header.size());
   }
   std::vector<uint32_t> dimensions;
-  for (uint32_t i = 0; i < num_dimensions; ++i) dimensions.push_back(BigEndian32(&header[4 + 4 * i]));
+  for (uint32_t i = 0; i < num_dimensions; ++i)
+    dimensions.push_back(BigEndian32(&header[4 + 4 * i]));
   return dimensions;
 }
 
@@ -72,8 +77,8 @@ StatusOr<uint64_t> CheckedBytes(const std::vector<uint32_t>& dimensions, const s
   return bytes;
 }
 
-// Asks for one byte more than there should be, in the same read as the last bytes: only then does zlib
-// look for the end of the stream and its checksum.
+// Asks for one byte more than there should be, in the same read as the last bytes: only then does
+// zlib look for the end of the stream and its checksum.
 StatusOr<std::vector<uint8_t>> ReadBytes(gzFile file, const std::string& path, uint64_t count) {
   std::vector<uint8_t> bytes;
   uint64_t done = 0;
@@ -81,12 +86,15 @@ StatusOr<std::vector<uint8_t>> ReadBytes(gzFile file, const std::string& path, u
     const uint64_t rest = count + 1 - done;
     const uint64_t want = rest <= 2 * kPieceBytes ? rest : kPieceBytes;
     bytes.resize(done + want);
-    INTERLUDE_ASSIGN_OR_RETURN(const size_t got, ReadUpTo(file, path, std::span(bytes).subspan(done)));
+    INTERLUDE_ASSIGN_OR_RETURN(const size_t got,
+                               ReadUpTo(file, path, std::span(bytes).subspan(done)));
     done += got;
     if (got < want) break;
   }
-  if (done < count) return DataLossError("{}: ends after {} bytes of data, its header says {}", path, done, count);
-  if (done > count) return DataLossError("{}: holds more than the {} bytes its header says", path, count);
+  if (done < count)
+    return DataLossError("{}: ends after {} bytes of data, its header says {}", path, done, count);
+  if (done > count)
+    return DataLossError("{}: holds more than the {} bytes its header says", path, count);
   bytes.resize(count);
   return bytes;
 }
@@ -96,7 +104,8 @@ StatusOr<std::vector<uint8_t>> ReadBytes(gzFile file, const std::string& path, u
 StatusOr<IdxFile> ReadIdxFile(const std::string& path, uint32_t num_dimensions) {
   errno = 0;
   const GzFile file(gzopen(path.c_str(), "rb"));
-  if (file == nullptr) return ErrnoError(errno == 0 ? ENOMEM : errno, fmt::format("opening {}", path));
+  if (file == nullptr)
+    return ErrnoError(errno == 0 ? ENOMEM : errno, fmt::format("opening {}", path));
   IdxFile idx;
   INTERLUDE_ASSIGN_OR_RETURN(idx.dimensions, ReadDimensions(file.get(), path, num_dimensions));
   INTERLUDE_ASSIGN_OR_RETURN(const uint64_t count, CheckedBytes(idx.dimensions, path));

@@ -18,9 +18,10 @@ struct IdxFile {
   std::vector<uint8_t> bytes;  // row-major; as many as the product of dimensions
 };
 
-/// Reads `path` whole. NotFound (or what errno says) when it cannot be opened; DataLoss, with the path, on another
-/// magic or number of dimensions than `num_dimensions`, a size beyond kMaxIdxBytes, a file that is shorter
-/// or longer than its dimensions say, or a damaged gzip stream. Allocates what was read, not what was claimed.
+/// Reads `path` whole. NotFound (or what errno says) when it cannot be opened; DataLoss, with the
+/// path, on another magic or number of dimensions than `num_dimensions`, a size beyond
+/// kMaxIdxBytes, a file that is shorter or longer than its dimensions say, or a damaged gzip
+/// stream. Allocates what was read, not what was claimed.
 StatusOr<IdxFile> ReadIdxFile(const std::string& path, uint32_t num_dimensions);
 
 }  // namespace interlude

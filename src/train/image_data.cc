@@ -36,7 +36,8 @@ void KeepFirst(ImageSet& set, uint64_t limit) {
   set.pixels.shrink_to_fit();
 }
 
-StatusOr<ImageSet> LoadSet(const std::string& directory, const std::string& prefix, uint64_t limit) {
+StatusOr<ImageSet> LoadSet(const std::string& directory, const std::string& prefix,
+                           uint64_t limit) {
   INTERLUDE_ASSIGN_OR_RETURN(const std::string image_path,
                              FindFile(directory, prefix + "-images-idx3-ubyte"));
   INTERLUDE_ASSIGN_OR_RETURN(const std::string label_path,
@@ -44,17 +45,21 @@ StatusOr<ImageSet> LoadSet(const std::string& directory, const std::string& pref
   INTERLUDE_ASSIGN_OR_RETURN(IdxFile images, ReadIdxFile(image_path, 3));
   INTERLUDE_ASSIGN_OR_RETURN(IdxFile labels, ReadIdxFile(label_path, 1));
   if (images.dimensions[0] != labels.dimensions[0]) {
-    return DataLossError("{} holds {} images, {} holds {} labels; install the data set again", image_path,
-                         images.dimensions[0], label_path, labels.dimensions[0]);
+    return DataLossError("{} holds {} images, {} holds {} labels; install the data set again",
+                         image_path, images.dimensions[0], label_path, labels.dimensions[0]);
   }
   if (images.bytes.empty()) return DataLossError("{}: no images", image_path);
-  const auto bad = std::ranges::find_if(labels.bytes, [](uint8_t label) { return label >= kClasses; });
+  const auto bad =
+      std::ranges::find_if(labels.bytes, [](uint8_t label) { return label >= kClasses; });
   if (bad != labels.bytes.end()) {
     return DataLossError("{}: label {} at sample {}; labels go from 0 to {}", label_path, *bad,
                          bad - labels.bytes.begin(), kClasses - 1);
   }
-  ImageSet set{.channels = 1, .height = images.dimensions[1], .width = images.dimensions[2],
-               .pixels = std::move(images.bytes), .labels = std::move(labels.bytes)};
+  ImageSet set{.channels = 1,
+               .height = images.dimensions[1],
+               .width = images.dimensions[2],
+               .pixels = std::move(images.bytes),
+               .labels = std::move(labels.bytes)};
   KeepFirst(set, limit);
   return set;
 }
@@ -72,7 +77,8 @@ void ImageData::Normalize(std::span<const uint8_t> image, std::span<float> out) 
 
 StatusOr<ImageData> LoadImageData(const DataConfig& config) {
   if (config.name != "fashion_mnist") {
-    return InvalidArgumentError("data.name = \"{}\" is not known; known: \"fashion_mnist\"", config.name);
+    return InvalidArgumentError("data.name = \"{}\" is not known; known: \"fashion_mnist\"",
+                                config.name);
   }
   ImageData data;
   data.classes = kClasses;

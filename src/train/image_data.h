@@ -1,5 +1,6 @@
-// Labelled images in memory, as bytes, and the loader of Fashion-MNIST. Pixels become floats a batch at a
-// time, which keeps a data set at a quarter of its size as floats. Immutable once loaded; any thread reads.
+// Labelled images in memory, as bytes, and the loader of Fashion-MNIST. Pixels become floats a
+// batch at a time, which keeps a data set at a quarter of its size as floats. Immutable once
+// loaded; any thread reads.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,10 @@ struct ImageData {
   void Normalize(std::span<const uint8_t> image, std::span<float> out) const;
 };
 
-/// Reads config.directory's {train,t10k}-{images-idx3,labels-idx1}-ubyte, with or without .gz, and keeps
-/// the first train_limit and test_limit samples. NotFound names the directory and the package to install;
-/// DataLoss names the damaged file. InvalidArgument for a config.name other than "fashion_mnist".
+/// Reads config.directory's {train,t10k}-{images-idx3,labels-idx1}-ubyte, with or without .gz, and
+/// keeps the first train_limit and test_limit samples. NotFound names the directory and the package
+/// to install; DataLoss names the damaged file. InvalidArgument for a config.name other than
+/// "fashion_mnist".
 StatusOr<ImageData> LoadImageData(const DataConfig& config);
 
 }  // namespace interlude

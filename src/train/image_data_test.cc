@@ -31,7 +31,8 @@ void WritePlain(const std::string& path, const std::string& bytes) {
 void WriteGzip(const std::string& path, const std::string& bytes) {
   gzFile file = gzopen(path.c_str(), "wb");
   ASSERT_NE(file, nullptr);
-  ASSERT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())), static_cast<int>(bytes.size()));
+  ASSERT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())),
+            static_cast<int>(bytes.size()));
   ASSERT_EQ(gzclose(file), Z_OK);
 }
 
@@ -121,7 +122,8 @@ TEST_F(ImageDataTest, AnUnknownDataSetIsRefused) {
 TEST_F(ImageDataTest, AnotherMagicOrNumberOfDimensionsIsDataLoss) {
   WriteGzip(Path("train-images-idx3-ubyte.gz"), Idx({12}, "abcdefghijkl"));
   EXPECT_EQ(LoadError().code(), StatusCode::kDataLoss);
-  EXPECT_THAT(LoadError().message(), AllOf(HasSubstr("train-images"), HasSubstr("begins with 00000801")));
+  EXPECT_THAT(LoadError().message(),
+              AllOf(HasSubstr("train-images"), HasSubstr("begins with 00000801")));
   WriteGzip(Path("train-images-idx3-ubyte.gz"), "a text, not images");
   EXPECT_EQ(LoadError().code(), StatusCode::kDataLoss);
 }

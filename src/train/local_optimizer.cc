@@ -17,7 +17,8 @@ struct DecayingRange {
 std::vector<DecayingRange> DecayingRanges(const std::vector<ModelParameter>& tensors,
                                           FlatParameters& parameters) {
   const auto& specs = parameters.layout().parameters();
-  INTERLUDE_CHECK(tensors.size() == specs.size(), "{} tensors for a layout of {}", tensors.size(), specs.size());
+  INTERLUDE_CHECK(tensors.size() == specs.size(), "{} tensors for a layout of {}", tensors.size(),
+                  specs.size());
   std::vector<DecayingRange> ranges;
   for (size_t i = 0; i < tensors.size();) {
     const size_t first = i;
@@ -44,7 +45,8 @@ class AdamW final : public LocalOptimizer {
 
   void Step(double learning_rate) override {
     ++steps_;
-    for (DecayingRange& range : decaying_) range.values.mul_(1.0 - learning_rate * config_.weight_decay);
+    for (DecayingRange& range : decaying_)
+      range.values.mul_(1.0 - learning_rate * config_.weight_decay);
     mean_.mul_(config_.beta1).add_(gradient_, 1.0 - config_.beta1);
     square_.mul_(config_.beta2).addcmul_(gradient_, gradient_, 1.0 - config_.beta2);
     const auto steps = static_cast<double>(steps_);

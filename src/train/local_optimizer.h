@@ -12,17 +12,19 @@
 
 namespace interlude {
 
-/// Its state (moments) belongs to this worker and lives on across rounds; it is not exchanged. One thread.
+/// Its state (moments) belongs to this worker and lives on across rounds; it is not exchanged. One
+/// thread.
 class LocalOptimizer {
  public:
   virtual ~LocalOptimizer() = default;
-  /// One update of `parameters.values()` from `parameters.gradient()`. The memory stays where it is.
+  /// One update of `parameters.values()` from `parameters.gradient()`. The memory stays where it
+  /// is.
   virtual void Step(double learning_rate) = 0;
 };
 
-/// AdamW (Loshchilov and Hutter 2019, decoupled decay) or SGD with momentum (decay added to the gradient),
-/// each as LibTorch's of that name. Weight decay touches only tensors whose `decays` is set.
-/// `parameters` must outlive the optimizer.
+/// AdamW (Loshchilov and Hutter 2019, decoupled decay) or SGD with momentum (decay added to the
+/// gradient), each as LibTorch's of that name. Weight decay touches only tensors whose `decays` is
+/// set. `parameters` must outlive the optimizer.
 std::unique_ptr<LocalOptimizer> CreateLocalOptimizer(const TrainConfig& config,
                                                      const std::vector<ModelParameter>& tensors,
                                                      FlatParameters& parameters);

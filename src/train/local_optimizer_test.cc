@@ -49,7 +49,8 @@ class Reference {
     norm_.mutable_grad() = gradient.narrow(0, 0, 5).clone();
     matrix_.mutable_grad() = gradient.narrow(0, 5, 12).clone();
     bias_.mutable_grad() = gradient.narrow(0, 17, 3).clone();
-    for (auto& group : optimizer_->param_groups()) static_cast<Options&>(group.options()).lr(learning_rate);
+    for (auto& group : optimizer_->param_groups())
+      static_cast<Options&>(group.options()).lr(learning_rate);
     optimizer_->step();
   }
 
@@ -71,7 +72,8 @@ void ExpectSamePath(const TrainConfig& config, Reference reference) {
     parameters.gradient().copy_(Wave(0.9 * step));
     reference.Step(Wave(0.9 * step), learning_rate);
     optimizer->Step(learning_rate);
-    const double difference = (parameters.values() - reference.Values()).abs().max().template item<float>();
+    const double difference =
+        (parameters.values() - reference.Values()).abs().max().template item<float>();
     ASSERT_LT(difference, 1e-6) << "step " << step;
   }
   EXPECT_EQ(parameters.values().data_ptr<float>(), memory);
@@ -137,6 +139,8 @@ TEST(FlatParametersTest, OneLeafMayReachOverNeighbours) {
   FlatParameters parameters(TensorLayout());
   const at::Tensor both = parameters.Leaf("matrix", {5, 3});
   EXPECT_EQ(both.data_ptr<float>(), parameters.span().data() + 5);
+  // LibTorch and OpenBLAS have started threads, beside which a plain fork is not safe.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(parameters.Leaf("matrix", {13}), "within a tensor");
   EXPECT_DEATH(parameters.Leaf("absent"), "no tensor absent");
 }

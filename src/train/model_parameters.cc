@@ -14,19 +14,26 @@ using Parameters = std::vector<ModelParameter>;
 
 constexpr Initializer kZero{Initializer::Kind::kZero, 0.0f};
 constexpr Initializer kOne{Initializer::Kind::kOne, 0.0f};
-constexpr float kVitDeviation = 0.02f;  // Dosovitskiy et al. 2021, as in Hugging Face's initializer_range
+// Hugging Face's initializer_range. It suits the 768 inputs of ViT-Base's matrices; those with
+// fewer or more inputs get what keeps the output's size the same.
+constexpr float kVitDeviation = 0.02f;
+constexpr float kVitInputs = 768.0f;
 
 constexpr Initializer Bell(float deviation) { return {Initializer::Kind::kBell, deviation}; }
 
-void Add(Parameters& parameters, std::string name, std::vector<int64_t> shape, Initializer initializer,
-         bool decays) {
+void Add(Parameters& parameters, std::string name, std::vector<int64_t> shape,
+         Initializer initializer, bool decays) {
   parameters.push_back({.spec = {.name = std::move(name), .shape = std::move(shape)},
                         .initializer = initializer,
                         .decays = decays});
 }
 
+float VitDeviation(int64_t inputs) {
+  return kVitDeviation * std::sqrt(kVitInputs / static_cast<float>(inputs));
+}
+
 void AddLinear(Parameters& parameters, const std::string& name, int64_t outputs, int64_t inputs) {
-  Add(parameters, name + ".weight", {outputs, inputs}, Bell(kVitDeviation), true);
+  Add(parameters, name + ".weight", {outputs, inputs}, Bell(VitDeviation(inputs)), true);
   Add(parameters, name + ".bias", {outputs}, kZero, false);
 }
 
@@ -38,8 +45,8 @@ void AddNorm(Parameters& parameters, const std::string& name, int64_t size) {
 void AddVitLayer(Parameters& parameters, const std::string& layer, int64_t hidden, int64_t mlp) {
   AddNorm(parameters, layer + "layernorm_before", hidden);
   for (const char* part : {"query", "key", "value"}) {
-    Add(parameters, layer + "attention.attention." + part + ".weight", {hidden, hidden}, Bell(kVitDeviation),
-        true);
+    Add(parameters, layer + "attention.attention." + part + ".weight", {hidden, hidden},
+        Bell(VitDeviation(hidden)), true);
   }
   for (const char* part : {"query", "key", "value"}) {
     Add(parameters, layer + "attention.attention." + part + ".bias", {hidden}, kZero, false);
@@ -51,13 +58,14 @@ void AddVitLayer(Parameters& parameters, const std::string& layer, int64_t hidde
 }
 
 Status CheckVit(const ModelConfig& config) {
-  if (config.patch_size == 0 || config.image_size == 0 || config.image_size % config.patch_size != 0) {
-    return InvalidArgumentError("model.patch_size = {} does not divide model.image_size = {}", config.patch_size,
-                                config.image_size);
+  if (config.patch_size == 0 || config.image_size == 0 ||
+      config.image_size % config.patch_size != 0) {
+    return InvalidArgumentError("model.patch_size = {} does not divide model.image_size = {}",
+                                config.patch_size, config.image_size);
   }
   if (config.heads == 0 || config.hidden_size == 0 || config.hidden_size % config.heads != 0) {
-    return InvalidArgumentError("model.heads = {} does not divide model.hidden_size = {}", config.heads,
-                                config.hidden_size);
+    return InvalidArgumentError("model.heads = {} does not divide model.hidden_size = {}",
+                                config.heads, config.hidden_size);
   }
   return OkStatus();
 }
@@ -69,10 +77,11 @@ StatusOr<Parameters> VitParameters(const ModelConfig& config) {
   const int64_t patches_a_side = config.image_size / config.patch_size;
   Parameters parameters;
   Add(parameters, "vit.embeddings.cls_token", {1, 1, hidden}, Bell(kVitDeviation), false);
-  Add(parameters, "vit.embeddings.position_embeddings", {1, patches_a_side * patches_a_side + 1, hidden},
-      Bell(kVitDeviation), false);
+  Add(parameters, "vit.embeddings.position_embeddings",
+      {1, patches_a_side * patches_a_side + 1, hidden}, Bell(kVitDeviation), false);
   Add(parameters, "vit.embeddings.patch_embeddings.projection.weight",
-      {hidden, config.channels, patch, patch}, Bell(kVitDeviation), true);
+      {hidden, config.channels, patch, patch}, Bell(VitDeviation(config.channels * patch * patch)),
+      true);
   Add(parameters, "vit.embeddings.patch_embeddings.projection.bias", {hidden}, kZero, false);
   for (uint32_t layer = 0; layer < config.layers; ++layer) {
     AddVitLayer(parameters, fmt::format("vit.encoder.layer.{}.", layer), hidden, config.mlp_size);
@@ -82,10 +91,13 @@ StatusOr<Parameters> VitParameters(const ModelConfig& config) {
   return parameters;
 }
 
-// A layer before a rectifier: deviation sqrt(2 / inputs) keeps the signal's size (He et al. 2015, eq. 10).
-void AddRectified(Parameters& parameters, const std::string& name, std::vector<int64_t> shape, int64_t inputs) {
+// A layer before a rectifier: deviation sqrt(2 / inputs) keeps the signal's size (He et al. 2015,
+// eq. 10).
+void AddRectified(Parameters& parameters, const std::string& name, std::vector<int64_t> shape,
+                  int64_t inputs) {
   const int64_t outputs = shape.front();
-  Add(parameters, name + ".weight", std::move(shape), Bell(std::sqrt(2.0f / static_cast<float>(inputs))), true);
+  Add(parameters, name + ".weight", std::move(shape),
+      Bell(std::sqrt(2.0f / static_cast<float>(inputs))), true);
   Add(parameters, name + ".bias", {outputs}, kZero, false);
 }
 
@@ -94,13 +106,14 @@ StatusOr<Parameters> ConvNetParameters(const ModelConfig& config) {
   constexpr int64_t kFilters2 = 32;
   constexpr int64_t kHidden = 128;
   if (config.image_size == 0 || config.image_size % 4 != 0) {
-    return InvalidArgumentError("model.image_size = {} is no multiple of 4, which the convnet needs",
-                                config.image_size);
+    return InvalidArgumentError(
+        "model.image_size = {} is no multiple of 4, which the convnet needs", config.image_size);
   }
   const int64_t side = config.image_size / 4;
   const int64_t features = kFilters2 * side * side;
   Parameters parameters;
-  AddRectified(parameters, "conv1", {kFilters1, config.channels, 3, 3}, int64_t{config.channels} * 9);
+  AddRectified(parameters, "conv1", {kFilters1, config.channels, 3, 3},
+               int64_t{config.channels} * 9);
   AddRectified(parameters, "conv2", {kFilters2, kFilters1, 3, 3}, kFilters1 * 9);
   AddRectified(parameters, "hidden", {kHidden, features}, features);
   AddLinear(parameters, "classifier", config.classes, kHidden);
@@ -111,8 +124,8 @@ StatusOr<Parameters> ConvNetParameters(const ModelConfig& config) {
 // product, so that no math library has a say in the bits.
 float BellSample(Rng& rng, float deviation) {
   const uint64_t draw = rng();
-  const auto sum = static_cast<int32_t>((draw & 0xffff) + (draw >> 16 & 0xffff) + (draw >> 32 & 0xffff) +
-                                        (draw >> 48));
+  const auto sum = static_cast<int32_t>((draw & 0xffff) + (draw >> 16 & 0xffff) +
+                                        (draw >> 32 & 0xffff) + (draw >> 48));
   constexpr int32_t kTwiceMean = 4 * 0xffff;
   // Of twice the sum: 2 * sqrt(4 * (2^32 - 1) / 12).
   constexpr float kTwiceDeviation = 75674.454f;
@@ -149,15 +162,16 @@ StatusOr<Layout> ModelLayout(const RunConfig& config) {
   return Layout::Create(std::move(specs), config.round.chunk_params);
 }
 
-void InitializeParameters(const std::vector<ModelParameter>& parameters, const Layout& layout, uint64_t seed,
-                          std::span<float> values) {
-  INTERLUDE_CHECK(values.size() == layout.total_params(), "{} values for {} parameters", values.size(),
-                  layout.total_params());
+void InitializeParameters(const std::vector<ModelParameter>& parameters, const Layout& layout,
+                          uint64_t seed, std::span<float> values) {
+  INTERLUDE_CHECK(values.size() == layout.total_params(), "{} values for {} parameters",
+                  values.size(), layout.total_params());
   INTERLUDE_CHECK(parameters.size() == layout.parameters().size(), "{} tensors for a layout of {}",
                   parameters.size(), layout.parameters().size());
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ParameterSpec& spec = layout.parameters()[i];
-    Fill(parameters[i].initializer, Mix64(seed ^ Mix64(i)), values.subspan(spec.offset, spec.count));
+    Fill(parameters[i].initializer, Mix64(seed ^ Mix64(i)),
+         values.subspan(spec.offset, spec.count));
   }
 }
 

@@ -1,5 +1,6 @@
-// The models' tensors by name, shape and first value, without LibTorch: the same parameters on every
-// machine and library version for the same configuration and seed. How they compute is in models.h.
+// The models' tensors by name, shape and first value, without LibTorch: the same parameters on
+// every machine and library version for the same configuration and seed. How they compute is in
+// models.h.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +24,24 @@ struct Initializer {
 struct ModelParameter {
   ParameterSpec spec;  // name and shape; offset and count are Layout::Create's
   Initializer initializer;
-  /// Whether weight decay shrinks it: matrices and filters; not biases, norms, class token and positions.
+  /// Whether weight decay shrinks it: matrices and filters; not biases, norms, class token and
+  /// positions.
   bool decays = false;
 };
 
 /// The tensors of config.kind in layout order. A ViT's names are those of Hugging Face's
-/// ViTForImageClassification; query, key and value weights stand side by side (and so do their biases), so
-/// that one matrix product serves all three. InvalidArgument for sizes that do not fit together, and for
-/// kSynthetic, which has no tensors of this kind.
+/// ViTForImageClassification; query, key and value weights stand side by side (and so do their
+/// biases), so that one matrix product serves all three. InvalidArgument for sizes that do not fit
+/// together, and for kSynthetic, which has no tensors of this kind.
 StatusOr<std::vector<ModelParameter>> ModelParameters(const ModelConfig& config);
 
 /// The layout of config.model's tensors in chunks of config.round.chunk_params.
 StatusOr<Layout> ModelLayout(const RunConfig& config);
 
-/// Fills `values` (layout.total_params() long) with the first values of `parameters`, which `layout` was
-/// made of. Follows from `seed` alone, bit for bit on every machine; each tensor has its own sequence.
-void InitializeParameters(const std::vector<ModelParameter>& parameters, const Layout& layout, uint64_t seed,
-                          std::span<float> values);
+/// Fills `values` (layout.total_params() long) with the first values of `parameters`, which
+/// `layout` was made of. Follows from `seed` alone, bit for bit on every machine; each tensor has
+/// its own sequence.
+void InitializeParameters(const std::vector<ModelParameter>& parameters, const Layout& layout,
+                          uint64_t seed, std::span<float> values);
 
 }  // namespace interlude

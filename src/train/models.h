@@ -1,5 +1,5 @@
-// How the models compute, over parameters that live in a FlatParameters. The registry: one function that
-// makes a model of any ModelKind. Tensors and their first values: model_parameters.h.
+// How the models compute, over parameters that live in a FlatParameters. The registry: one function
+// that makes a model of any ModelKind. Tensors and their first values: model_parameters.h.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -24,8 +24,8 @@ struct ModelOptions {
   double layer_norm_epsilon = 1e-12;
 };
 
-/// A model whose parameters are views of `parameters`, laid out by ModelLayout of the same configuration.
-/// `parameters` must outlive it. Aborts for kSynthetic, which ModelLayout refuses.
+/// A model whose parameters are views of `parameters`, laid out by ModelLayout of the same
+/// configuration. `parameters` must outlive it. Aborts for kSynthetic, which ModelLayout refuses.
 std::unique_ptr<Model> CreateModel(const ModelConfig& config, const ModelOptions& options,
                                    FlatParameters& parameters);
 

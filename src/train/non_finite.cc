@@ -13,7 +13,8 @@ constexpr uint32_t kMagnitude = 0x7fffffffu;
 constexpr uint32_t kInfinity = 0x7f800000u;
 constexpr size_t kPiece = 4096;
 
-// The largest magnitude as bits: an unconditional maximum, so that the compiler can use vector registers.
+// The largest magnitude as bits: an unconditional maximum, so that the compiler can use vector
+// registers.
 uint32_t LargestMagnitude(std::span<const float> values) {
   uint32_t largest = 0;
   for (const float value : values) {

@@ -7,7 +7,8 @@
 
 namespace interlude {
 
-/// The first position whose value is NaN or infinite; nothing when all are finite. One pass at memory speed.
+/// The first position whose value is NaN or infinite; nothing when all are finite. One pass at
+/// memory speed.
 std::optional<size_t> FindNonFinite(std::span<const float> values);
 
 }  // namespace interlude

@@ -20,7 +20,8 @@ TEST(NonFiniteTest, ExtremeFiniteValuesAreFine) {
 }
 
 TEST(NonFiniteTest, EachKindIsFoundAtEachEndAndInBetween) {
-  for (const float bad : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), -Limits::quiet_NaN()}) {
+  for (const float bad :
+       {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), -Limits::quiet_NaN()}) {
     for (const size_t position : {size_t{0}, size_t{4095}, size_t{4096}, size_t{8999}}) {
       std::vector<float> values(9000, 1.0f);
       values[position] = bad;

@@ -21,7 +21,8 @@ StatusOr<ShardedOrder> ShardedOrder::Create(uint64_t samples, uint32_t batch, ui
   const uint64_t share = samples / workers;
   if (share < batch) {
     return InvalidArgumentError(
-        "{} training samples among {} workers are {} each, fewer than train.batch = {}; lower train.batch "
+        "{} training samples among {} workers are {} each, fewer than train.batch = {}; lower "
+        "train.batch "
         "or raise data.train_limit",
         samples, workers, share, batch);
   }

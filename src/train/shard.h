@@ -1,5 +1,5 @@
-// Which training samples a worker sees in which local step: deterministic, disjoint between workers, and
-// from the step's number alone. Numbers only; knows no data set.
+// Which training samples a worker sees in which local step: deterministic, disjoint between
+// workers, and from the step's number alone. Numbers only; knows no data set.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@
 
 namespace interlude {
 
-/// In each epoch the training set is put in one order that all workers share (from seed and epoch), and
-/// worker w of n takes the positions p with p % n == w. Every worker gets the same number of full
-/// batches an epoch; what does not fill one is left out of that epoch (another epoch's order has it).
-/// One thread at a time.
+/// In each epoch the training set is put in one order that all workers share (from seed and epoch),
+/// and worker w of n takes the positions p with p % n == w. Every worker gets the same number of
+/// full batches an epoch; what does not fill one is left out of that epoch (another epoch's order
+/// has it). One thread at a time.
 class ShardedOrder {
  public:
-  /// InvalidArgument when worker >= workers, batch is 0, or a worker's share of the samples holds no batch.
-  static StatusOr<ShardedOrder> Create(uint64_t samples, uint32_t batch, uint64_t seed, uint32_t worker,
-                                       uint32_t workers);
+  /// InvalidArgument when worker >= workers, batch is 0, or a worker's share of the samples holds
+  /// no batch.
+  static StatusOr<ShardedOrder> Create(uint64_t samples, uint32_t batch, uint64_t seed,
+                                       uint32_t worker, uint32_t workers);
 
-  /// The sample indices of local step `step` (counted over the whole run). Valid until the next call.
-  /// Costs one shuffle of the sample numbers whenever the epoch changes.
+  /// The sample indices of local step `step` (counted over the whole run). Valid until the next
+  /// call. Costs one shuffle of the sample numbers whenever the epoch changes.
   std::span<const uint32_t> Batch(uint64_t step);
 
   /// Local steps that one pass over the training set takes.

@@ -21,7 +21,8 @@ std::vector<uint32_t> Epoch(ShardedOrder& order, uint64_t epoch) {
   return all;
 }
 
-ShardedOrder Make(uint64_t samples, uint32_t batch, uint64_t seed, uint32_t worker, uint32_t workers) {
+ShardedOrder Make(uint64_t samples, uint32_t batch, uint64_t seed, uint32_t worker,
+                  uint32_t workers) {
   auto order = ShardedOrder::Create(samples, batch, seed, worker, workers);
   EXPECT_TRUE(order.ok()) << order.status().ToString();
   return *std::move(order);

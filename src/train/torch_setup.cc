@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
+#include <malloc.h>
 
 #include <algorithm>
 
@@ -11,11 +12,24 @@
 
 namespace interlude {
 
+namespace {
+
+// Activations come and go with every operator. Left alone, malloc maps the large ones anew each
+// time, and the kernel clears their pages again: keep up to half a gigabyte of freed memory
+// instead.
+void KeepFreedMemory() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+}
+
+}  // namespace
+
 void SetUpTorch(int threads) {
+  KeepFreedMemory();
   const int count = std::max(1, threads);
   at::set_num_threads(count);
-  // Operators run one after the other here, so between operators no second thread is needed. LibTorch
-  // takes this number only once a process.
+  // Operators run one after the other here, so between operators no second thread is needed.
+  // LibTorch takes this number only once a process.
   if (at::get_num_interop_threads() != 1) {
     try {
       at::set_num_interop_threads(1);

@@ -39,15 +39,16 @@ auto WithoutExceptions(Body&& body) -> decltype(body()) {
 
 Status CheckFit(const ModelConfig& model, const ImageData& data) {
   if (model.image_size != data.train.height || model.image_size != data.train.width) {
-    return InvalidArgumentError("model.image_size = {}, but the images are {} x {}", model.image_size,
-                                data.train.height, data.train.width);
+    return InvalidArgumentError("model.image_size = {}, but the images are {} x {}",
+                                model.image_size, data.train.height, data.train.width);
   }
   if (model.channels != data.train.channels) {
     return InvalidArgumentError("model.channels = {}, but the images have {}", model.channels,
                                 data.train.channels);
   }
   if (model.classes != data.classes) {
-    return InvalidArgumentError("model.classes = {}, but the data set has {}", model.classes, data.classes);
+    return InvalidArgumentError("model.classes = {}, but the data set has {}", model.classes,
+                                data.classes);
   }
   return OkStatus();
 }
@@ -68,12 +69,14 @@ class TorchTrainer final : public LocalTrainer {
   const Layout& layout() const override { return parameters_.layout(); }
   std::span<float> parameters() override { return parameters_.span(); }
 
-  StatusOr<TrainResult> TrainRound(const TrainRequest& request, const StepCallback& on_step) override {
+  StatusOr<TrainResult> TrainRound(const TrainRequest& request,
+                                   const StepCallback& on_step) override {
     return WithoutExceptions([&] { return Train(request, on_step); });
   }
 
   StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
-    if (part >= parts) return InvalidArgumentError("part {} of {} parts of the test set", part, parts);
+    if (part >= parts)
+      return InvalidArgumentError("part {} of {} parts of the test set", part, parts);
     return WithoutExceptions([&] { return Score(part, parts); });
   }
 
@@ -87,15 +90,16 @@ class TorchTrainer final : public LocalTrainer {
       result.mean_loss += (loss - result.mean_loss) / (done + 1);  // all batches are of one size
       result.last_loss = loss;
       if (on_step && !on_step(done + 1, loss)) {
-        return CancelledError("training stopped after local step {} of round {}", step, request.round);
+        return CancelledError("training stopped after local step {} of round {}", step,
+                              request.round);
       }
     }
     INTERLUDE_RETURN_IF_ERROR(CheckParameters(request));
     return result;
   }
 
-  // One local step; returns the loss of its batch, which was computed before the update. A loss that is
-  // not finite leaves the parameters as they are.
+  // One local step; returns the loss of its batch, which was computed before the update. A loss
+  // that is not finite leaves the parameters as they are.
   StatusOr<double> Step(uint64_t step, uint32_t round) {
     const Batch batch = MakeBatch(data_.train, order_.Batch(step));
     const at::Tensor loss = at::cross_entropy_loss(model_->Forward(batch.images), batch.labels);
@@ -125,7 +129,8 @@ class TorchTrainer final : public LocalTrainer {
     const std::optional<size_t> position = FindNonFinite(parameters());
     if (position) {
       return DataLossError(
-          "parameter {} is {} at local step {} (round {}), so the loss is {}; lower train.learning_rate = {}",
+          "parameter {} is {} at local step {} (round {}), so the loss is {}; lower "
+          "train.learning_rate = {}",
           layout().DescribePosition(*position), parameters()[*position], step, round, loss,
           config_.train.learning_rate);
     }
@@ -139,10 +144,10 @@ class TorchTrainer final : public LocalTrainer {
   Status CheckParameters(const TrainRequest& request) {
     const std::optional<size_t> position = FindNonFinite(parameters());
     if (!position) return OkStatus();
-    return DataLossError("parameter {} is {} after local step {} (round {}); lower train.learning_rate = {}",
-                         layout().DescribePosition(*position), parameters()[*position],
-                         request.first_step + request.local_steps - 1, request.round,
-                         config_.train.learning_rate);
+    return DataLossError(
+        "parameter {} is {} after local step {} (round {}); lower train.learning_rate = {}",
+        layout().DescribePosition(*position), parameters()[*position],
+        request.first_step + request.local_steps - 1, request.round, config_.train.learning_rate);
   }
 
   StatusOr<EvaluationResult> Score(uint32_t part, uint32_t parts) {
@@ -157,7 +162,8 @@ class TorchTrainer final : public LocalTrainer {
       const Batch batch = MakeBatch(data_.test, samples);
       const at::Tensor logits = model_->Forward(batch.images);
       result.correct += logits.argmax(1).eq(batch.labels).sum().item<int64_t>();
-      result.loss_sum += at::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum).item<float>();
+      result.loss_sum +=
+          at::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum).item<float>();
       result.samples += samples.size();
     }
     return result;
@@ -171,8 +177,10 @@ class TorchTrainer final : public LocalTrainer {
   std::unique_ptr<LocalOptimizer> optimizer_;
 };
 
-StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, uint32_t worker, uint32_t workers) {
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ModelParameter> tensors, ModelParameters(config.model));
+StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, uint32_t worker,
+                                               uint32_t workers) {
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ModelParameter> tensors,
+                             ModelParameters(config.model));
   INTERLUDE_ASSIGN_OR_RETURN(Layout layout, ModelLayout(config));
   INTERLUDE_ASSIGN_OR_RETURN(ImageData data, LoadImageData(config.data));
   INTERLUDE_RETURN_IF_ERROR(CheckFit(config.model, data));

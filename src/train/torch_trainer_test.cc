@@ -19,7 +19,8 @@ constexpr uint32_t kSide = 8;
 constexpr uint32_t kTrainImages = 240;
 constexpr uint32_t kTestImages = 61;
 
-void WriteIdx(const std::string& path, const std::vector<uint32_t>& dimensions, const std::string& bytes) {
+void WriteIdx(const std::string& path, const std::vector<uint32_t>& dimensions,
+              const std::string& bytes) {
   std::ofstream out(path, std::ios::binary);
   out << '\0' << '\0' << '\x08' << static_cast<char>(dimensions.size());
   for (const uint32_t dimension : dimensions) {
@@ -28,7 +29,8 @@ void WriteIdx(const std::string& path, const std::vector<uint32_t>& dimensions, 
   out << bytes;
 }
 
-// Images of noise in which row (or column, from class 5 on) `label` shines: learnable in a few steps.
+// Images of noise in which row (or column, from class 5 on) `label` shines: learnable in a few
+// steps.
 void WriteSet(const std::string& prefix, uint32_t count, uint64_t seed) {
   Rng rng(seed);
   std::string pixels, labels;
@@ -207,7 +209,8 @@ TEST_P(TorchTrainerTest, NanInAParameterIsNamedWithItsStep) {
   const ParameterSpec& bias = trainer->layout().parameters().back();
   ASSERT_EQ(bias.name, "classifier.bias");
   trainer->parameters()[bias.offset + 3] = NAN;
-  const Status status = trainer->TrainRound({.round = 2, .first_step = 10, .local_steps = 5}, nullptr).status();
+  const Status status =
+      trainer->TrainRound({.round = 2, .first_step = 10, .local_steps = 5}, nullptr).status();
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("classifier.bias[3]"), HasSubstr("local step 10"),
                                       HasSubstr("round 2")));
@@ -223,15 +226,18 @@ TEST_P(TorchTrainerTest, AnUpdateBeyondAllBoundsIsFoundAtTheEndOfTheRound) {
     if (spec.name != "classifier.weight") continue;
     for (float& value : trainer->parameters().subspan(spec.offset, spec.count)) value *= 100;
   }
-  const Status status = trainer->TrainRound({.round = 0, .first_step = 0, .local_steps = 1}, nullptr).status();
+  const Status status =
+      trainer->TrainRound({.round = 0, .first_step = 0, .local_steps = 1}, nullptr).status();
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("after local step 0"), HasSubstr("train.learning_rate")));
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("after local step 0"), HasSubstr("train.learning_rate")));
 }
 
 TEST_P(TorchTrainerTest, AModelThatDoesNotFitTheDataIsRefused) {
   config_.model.image_size = 12;
   EXPECT_EQ(FactoryError().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(FactoryError().message(), AllOf(HasSubstr("model.image_size = 12"), HasSubstr("8 x 8")));
+  EXPECT_THAT(FactoryError().message(),
+              AllOf(HasSubstr("model.image_size = 12"), HasSubstr("8 x 8")));
   config_.model.image_size = kSide;
   config_.model.channels = 3;
   EXPECT_THAT(FactoryError().message(), HasSubstr("model.channels = 3"));
@@ -251,7 +257,8 @@ TEST_P(TorchTrainerTest, AMissingDataSetNamesThePackage) {
   EXPECT_THAT(FactoryError().message(), HasSubstr("dataset-fashion-mnist"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, TorchTrainerTest, ::testing::Values(ModelKind::kVit, ModelKind::kConvNet),
+INSTANTIATE_TEST_SUITE_P(Models, TorchTrainerTest,
+                         ::testing::Values(ModelKind::kVit, ModelKind::kConvNet),
                          [](const auto& instance) {
                            return instance.param == ModelKind::kVit ? "Vit" : "ConvNet";
                          });

@@ -1,5 +1,5 @@
-// Makes the LocalTrainer that trains with LibTorch. Free of LibTorch's headers, so that what includes it
-// compiles fast.
+// Makes the LocalTrainer that trains with LibTorch. Free of LibTorch's headers, so that what
+// includes it compiles fast.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,17 @@
 
 namespace interlude {
 
-/// A trainer for config.model (kVit, kConvNet) on config.data with the first parameters of config.seed: the
-/// same for every worker, on every machine. `worker` of `workers` chooses the share of the training samples.
+/// A trainer for config.model (kVit, kConvNet) on config.data with the first parameters of
+/// config.seed: the same for every worker, on every machine. `worker` of `workers` chooses the
+/// share of the training samples.
 ///
 /// Uses `threads` threads (at least 1) for LibTorch and OpenBLAS together; this holds for the whole
-/// process, as do deterministic algorithms. For one seed and one number of threads the results are the
-/// same bit for bit. Memory: parameters, gradient and optimizer state (AdamW: 20 bytes a parameter in
-/// all), the data set as bytes, and the activations of one batch.
+/// process, as do deterministic algorithms. For one seed and one number of threads the results are
+/// the same bit for bit. Memory: parameters, gradient and optimizer state (AdamW: 20 bytes a
+/// parameter in all), the data set as bytes, and the activations of one batch.
 ///
-/// NotFound or DataLoss for the data set (image_data.h); InvalidArgument where model and data do not fit
-/// together, the batch exceeds a worker's share, or config.model.kind is kSynthetic.
+/// NotFound or DataLoss for the data set (image_data.h); InvalidArgument where model and data do
+/// not fit together, the batch exceeds a worker's share, or config.model.kind is kSynthetic.
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTorchTrainer(const RunConfig& config, uint32_t worker,
                                                            uint32_t workers, int threads);
 

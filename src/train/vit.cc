@@ -1,5 +1,6 @@
-// Vision transformer (Dosovitskiy et al. 2021): patches to vectors, a class token before them, layers that
-// normalise before attention and before the two-layer perceptron, a classifier on the class token.
+// Vision transformer (Dosovitskiy et al. 2021): patches to vectors, a class token before them,
+// layers that normalise before attention and before the two-layer perceptron, a classifier on the
+// class token.
 
 #include <cmath>
 
@@ -24,18 +25,22 @@ struct VitLayer {
 };
 
 Affine Leaves(FlatParameters& parameters, const std::string& name, at::IntArrayRef weight_shape) {
-  return {parameters.Leaf(name + ".weight", weight_shape), parameters.Leaf(name + ".bias", weight_shape[0])};
+  return {parameters.Leaf(name + ".weight", weight_shape),
+          parameters.Leaf(name + ".bias", weight_shape[0])};
 }
 
-VitLayer LayerLeaves(const ModelConfig& config, FlatParameters& parameters, const std::string& layer) {
+VitLayer LayerLeaves(const ModelConfig& config, FlatParameters& parameters,
+                     const std::string& layer) {
   const int64_t hidden = config.hidden_size;
   const int64_t mlp = config.mlp_size;
-  return {.norm_before = Leaves(parameters, layer + "layernorm_before", hidden),
-          .query_key_value = Leaves(parameters, layer + "attention.attention.query", {3 * hidden, hidden}),
-          .attention_output = Leaves(parameters, layer + "attention.output.dense", {hidden, hidden}),
-          .norm_after = Leaves(parameters, layer + "layernorm_after", hidden),
-          .intermediate = Leaves(parameters, layer + "intermediate.dense", {mlp, hidden}),
-          .output = Leaves(parameters, layer + "output.dense", {hidden, mlp})};
+  return {
+      .norm_before = Leaves(parameters, layer + "layernorm_before", hidden),
+      .query_key_value =
+          Leaves(parameters, layer + "attention.attention.query", {3 * hidden, hidden}),
+      .attention_output = Leaves(parameters, layer + "attention.output.dense", {hidden, hidden}),
+      .norm_after = Leaves(parameters, layer + "layernorm_after", hidden),
+      .intermediate = Leaves(parameters, layer + "intermediate.dense", {mlp, hidden}),
+      .output = Leaves(parameters, layer + "output.dense", {hidden, mlp})};
 }
 
 class Vit final : public Model {
@@ -48,10 +53,13 @@ class Vit final : public Model {
         patch_values_(int64_t{config.channels} * patch_ * patch_) {
     const int64_t side = config.image_size / config.patch_size;
     class_token_ = parameters.Leaf("vit.embeddings.cls_token", {1, 1, hidden_});
-    positions_ = parameters.Leaf("vit.embeddings.position_embeddings", {1, side * side + 1, hidden_});
-    projection_ = Leaves(parameters, "vit.embeddings.patch_embeddings.projection", {hidden_, patch_values_});
+    positions_ =
+        parameters.Leaf("vit.embeddings.position_embeddings", {1, side * side + 1, hidden_});
+    projection_ =
+        Leaves(parameters, "vit.embeddings.patch_embeddings.projection", {hidden_, patch_values_});
     for (uint32_t i = 0; i < config.layers; ++i) {
-      layers_.push_back(LayerLeaves(config, parameters, "vit.encoder.layer." + std::to_string(i) + "."));
+      layers_.push_back(
+          LayerLeaves(config, parameters, "vit.encoder.layer." + std::to_string(i) + "."));
     }
     norm_ = Leaves(parameters, "vit.layernorm", hidden_);
     classifier_ = Leaves(parameters, "classifier", {config.classes, hidden_});
@@ -92,14 +100,16 @@ class Vit final : public Model {
     return at::cat({class_token_.expand({batch, 1, hidden_}), embedded}, 1) + positions_;
   }
 
-  at::Tensor Attend(const at::Tensor& x, const VitLayer& layer, int64_t batch, int64_t tokens) const {
+  at::Tensor Attend(const at::Tensor& x, const VitLayer& layer, int64_t batch,
+                    int64_t tokens) const {
     const int64_t head_size = hidden_ / heads_;
-    const at::Tensor all = Apply(layer.query_key_value, x)
-                               .view({batch, tokens, 3, heads_, head_size})
-                               .permute({2, 0, 3, 1, 4});
-    const at::Tensor query = all.select(0, 0) * (1.0 / std::sqrt(static_cast<double>(head_size)));
-    const at::Tensor scores = at::matmul(query, all.select(0, 1).transpose(2, 3));
-    const at::Tensor mixed = at::matmul(at::softmax(scores, -1), all.select(0, 2));
+    const std::vector<at::Tensor> parts = Apply(layer.query_key_value, x)
+                                              .view({batch, tokens, 3, heads_, head_size})
+                                              .permute({2, 0, 3, 1, 4})
+                                              .unbind(0);
+    const at::Tensor query = parts[0] * (1.0 / std::sqrt(static_cast<double>(head_size)));
+    const at::Tensor scores = at::matmul(query, parts[1].transpose(2, 3));
+    const at::Tensor mixed = at::matmul(at::softmax(scores, -1), parts[2]);
     return Apply(layer.attention_output, mixed.transpose(1, 2).reshape({batch * tokens, hidden_}));
   }
 
