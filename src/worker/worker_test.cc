@@ -1,0 +1,180 @@
+#include "worker/worker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "codec/chunk_codec.h"
+#include "worker/scripted_coordinator.h"
+#include "worker/test_trainer.h"
+
+namespace interlude {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Played {
+  StatusOr<WorkerOutcome> outcome;
+  Seen seen;
+};
+
+Played Play(Script script, int threads = 1) {
+  ScriptedCoordinator coordinator(std::move(script));
+  WorkerOptions options{.coordinator = coordinator.address(), .threads = threads};
+  const ManualClock clock(std::chrono::seconds(5));
+  StatusOr<WorkerOutcome> outcome =
+      RunWorker(options, SyntheticFactory(), clock, [] { return false; });
+  return {std::move(outcome), coordinator.Finish()};
+}
+
+/// What a worker must send and become, computed without any of its code but codec and trainer.
+void ExpectExchangeWasRight(const RunConfig& config, const Seen& seen) {
+  const auto trainer = CreateSyntheticTrainer(config, 0, 1).value();
+  const std::span<float> parameters = trainer->parameters();
+  std::vector<float> base(parameters.begin(), parameters.end());
+  EXPECT_EQ(seen.first_base, base);
+  const Codec codec = config.round.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
+  std::vector<float> residual(config.round.error_feedback ? base.size() : 0);
+  ThreadPool pool(1);
+  for (uint32_t round = 0; round < config.round.rounds; ++round) {
+    const TrainRequest request{.round = round,
+                               .first_step = round * config.round.local_steps,
+                               .local_steps = config.round.local_steps};
+    ASSERT_TRUE(trainer->TrainRound(request, [](uint32_t, double) { return true; }).ok());
+    std::vector<Hash128> hashes;
+    for (uint32_t chunk = 0; chunk < seen.layout.num_chunks(); ++chunk) {
+      const ChunkRange range = seen.layout.chunk(chunk);
+      const auto part = [&](std::span<float> all) { return all.subspan(range.begin, range.count); };
+      std::vector<std::byte> payload(EncodedBytes(codec, range.count));
+      EncodeDelta(codec, part(parameters), part(base),
+                  residual.empty() ? std::span<float>() : part(residual), payload, pool);
+      EXPECT_EQ(seen.deltas.at(round)[chunk], payload) << "round " << round << " chunk " << chunk;
+      Apply(codec, seen.syncs.at(round)[chunk], part(base), part(parameters), pool);
+      hashes.push_back(HashFloats(part(base)));
+    }
+    EXPECT_EQ(seen.reports[round].root, RootHash(hashes));
+    EXPECT_EQ(seen.reports[round].root, seen.roots.at(round));
+  }
+}
+
+class WorkerModes
+    : public ::testing::TestWithParam<std::tuple<ExchangeMode, CodecKind, bool, int>> {};
+
+TEST_P(WorkerModes, UploadsExactlyItsDeltasAndEndsWithTheCoordinatorsBase) {
+  Script script{.config = SmallConfig()};
+  int threads = 1;
+  std::tie(script.config.round.exchange, script.config.round.codec,
+           script.config.round.error_feedback, threads) = GetParam();
+  const Played run = Play(script, threads);
+  ASSERT_TRUE(run.outcome.ok()) << run.outcome.status().ToString();
+  EXPECT_EQ(run.outcome->worker, 0);
+  EXPECT_EQ(run.outcome->rounds, 3u);
+  EXPECT_EQ(run.outcome->retries, 0u);
+  EXPECT_EQ(run.outcome->root_hash, run.seen.roots.at(2).ToHex());
+  ASSERT_EQ(run.seen.reports.size(), 3u);
+  ExpectExchangeWasRight(script.config, run.seen);
+  ASSERT_EQ(run.seen.leaves.size(), 1u);
+  EXPECT_FALSE(run.seen.leaves[0].failed);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WorkerModes,
+    ::testing::Values(std::tuple(ExchangeMode::kPipelined, CodecKind::kQ4, false, 1),
+                      std::tuple(ExchangeMode::kPipelined, CodecKind::kQ4, true, 2),
+                      std::tuple(ExchangeMode::kPipelined, CodecKind::kFp32, false, 2),
+                      std::tuple(ExchangeMode::kBarrier, CodecKind::kQ4, false, 2),
+                      std::tuple(ExchangeMode::kBarrier, CodecKind::kFp32, true, 1)));
+
+TEST(Worker, TellsWhoItIsAndWhatItHasWhenItJoins) {
+  const Played run = Play({.config = SmallConfig()}, 2);
+  EXPECT_EQ(run.seen.join.protocol_version, kProtocolVersion);
+  EXPECT_EQ(run.seen.join.threads, 2);
+  EXPECT_GT(run.seen.join.usable_cores, 0);
+  EXPECT_THAT(run.seen.join.software, ::testing::StartsWith("interlude "));
+  EXPECT_EQ(run.seen.join.requested_worker, std::nullopt);
+  EXPECT_EQ(run.seen.layout.num_chunks(), 6u);
+  EXPECT_EQ(run.seen.layout.chunk(5).count, 40u);
+  for (uint32_t chunk = 0; chunk < 6; ++chunk) {
+    const ChunkRange range = run.seen.layout.chunk(chunk);
+    EXPECT_EQ(run.seen.offered_hashes[chunk],
+              HashFloats(std::span(run.seen.first_base).subspan(range.begin, range.count)));
+  }
+}
+
+TEST(Worker, HeadersNameKindRoundCodecAndSamples) {
+  const Played run = Play({.config = SmallConfig()});
+  ASSERT_EQ(run.seen.uploads.size(), 4u);
+  EXPECT_EQ(run.seen.uploads[0].kind, UploadKind::kBase);
+  EXPECT_EQ(run.seen.uploads[0].codec, Codec::kFp32);
+  for (uint32_t round = 0; round < 3; ++round) {
+    EXPECT_EQ(run.seen.uploads[round + 1].kind, UploadKind::kDelta);
+    EXPECT_EQ(run.seen.uploads[round + 1].round, round);
+    EXPECT_EQ(run.seen.uploads[round + 1].codec, Codec::kQ4);
+    EXPECT_EQ(run.seen.uploads[round + 1].samples, 4u * SmallConfig().train.batch);
+  }
+}
+
+TEST(Worker, DownloadsDuringTheUploadOnlyWithoutABarrier) {
+  Script script{.config = SmallConfig()};
+  script.config.round.exchange = ExchangeMode::kBarrier;
+  EXPECT_FALSE(Play(script).seen.download_during_upload);
+}
+
+TEST(Worker, ReportsLossSamplesBytesAndASpanOfEachPhase) {
+  const Played run = Play({.config = SmallConfig()});
+  ASSERT_EQ(run.seen.reports.size(), 3u);
+  size_t payload_bytes = 0;
+  for (const auto& payload : run.seen.deltas.at(1)) payload_bytes += payload.size();
+  const RoundReportMessage& report = run.seen.reports[1];
+  EXPECT_EQ(report.samples, 4u * SmallConfig().train.batch);
+  EXPECT_EQ(report.upload_bytes, payload_bytes);
+  EXPECT_EQ(report.download_bytes, payload_bytes);
+  EXPECT_GT(report.mean_loss, report.last_loss);
+  std::multiset<Phase> phases;
+  for (const Span& span : report.spans) {
+    phases.insert(span.phase);
+    EXPECT_EQ(span.round, 1u);
+    EXPECT_TRUE(span.ok);
+    if (span.phase == Phase::kWait || span.phase == Phase::kTrain) continue;
+    EXPECT_EQ(span.chunks, 6u) << PhaseName(span.phase);
+    EXPECT_EQ(span.bytes, span.phase == Phase::kVerify ? 4000u : payload_bytes)
+        << PhaseName(span.phase);
+  }
+  EXPECT_THAT(phases, ElementsAre(Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait,
+                                  Phase::kDownload, Phase::kApply, Phase::kVerify));
+}
+
+TEST(Worker, SendsProgressWithTheFirstStepAndThenAsTimePasses) {
+  // The clock of these tests stands still, so each round reports its first step and no other.
+  const Played run = Play({.config = SmallConfig()});
+  ASSERT_EQ(run.seen.progress.size(), 3u);
+  EXPECT_EQ(run.seen.progress[2].round, 2u);
+  EXPECT_EQ(run.seen.progress[2].steps_done, 1u);
+  EXPECT_EQ(run.seen.progress[2].steps, 4u);
+}
+
+TEST(Worker, EvaluatesWhenToldToAndAtTheEnd) {
+  const Played run = Play({.config = SmallConfig(), .evaluate_first = true});
+  ASSERT_EQ(run.seen.evaluations.size(), 2u);
+  EXPECT_EQ(run.seen.evaluations[0].after_rounds, 0u);
+  EXPECT_EQ(run.seen.evaluations[1].after_rounds, 3u);
+  EXPECT_EQ(run.seen.evaluations[1].samples, 10'000u);
+  ASSERT_FALSE(run.seen.evaluations[1].spans.empty());
+  EXPECT_EQ(run.seen.evaluations[1].spans.back().phase, Phase::kEvaluate);
+}
+
+TEST(Worker, FetchesTheChunksItIsToldToRepairBeforeItTrains) {
+  Script script{.config = SmallConfig(), .repair_at_start = {1, 5}};
+  const Played run = Play(script);
+  ASSERT_TRUE(run.outcome.ok()) << run.outcome.status().ToString();
+  EXPECT_EQ(run.seen.downloads[0].kind, DownloadKind::kBase);
+  EXPECT_THAT(run.seen.downloads[0].chunks, ElementsAre(1, 5));
+  EXPECT_EQ(run.seen.reports[2].root, run.seen.roots.at(2));
+}
+
+}  // namespace
+}  // namespace interlude
