@@ -69,7 +69,7 @@ class ScriptedCoordinator final : public v1::Coordinator::Service {
   ~ScriptedCoordinator() override;
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  /// Ends the server and gives what was seen.
+  /// Ends the service and gives what was seen.
   const Seen& Finish();
 
   grpc::Status Session(grpc::ServerContext* context, SessionStream* stream) override;

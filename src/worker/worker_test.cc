@@ -118,7 +118,7 @@ TEST(Worker, HeadersNameKindRoundCodecAndSamples) {
   }
 }
 
-TEST(Worker, DownloadsDuringTheUploadOnlyWithoutABarrier) {
+TEST(Worker, DownloadsNothingBeforeItsUploadIsCompleteWithABarrier) {
   Script script{.config = SmallConfig()};
   script.config.round.exchange = ExchangeMode::kBarrier;
   EXPECT_FALSE(Play(script).seen.download_during_upload);
