@@ -3,7 +3,6 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
-#include <malloc.h>
 
 #include <algorithm>
 
@@ -12,20 +11,7 @@
 
 namespace interlude {
 
-namespace {
-
-// Activations come and go with every operator. Left alone, malloc maps the large ones anew each
-// time, and the kernel clears their pages again: keep up to half a gigabyte of freed memory
-// instead.
-void KeepFreedMemory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 512 << 20);
-}
-
-}  // namespace
-
 void SetUpTorch(int threads) {
-  KeepFreedMemory();
   const int count = std::max(1, threads);
   at::set_num_threads(count);
   // Operators run one after the other here, so between operators no second thread is needed.
