@@ -27,10 +27,10 @@ struct ModelConfig {
   uint32_t image_size = 28;  // pixels a side
   uint32_t channels = 1;
   uint32_t patch_size = 7;    // pixels a side; divides image_size
-  uint32_t hidden_size = 96;  // multiple of heads
-  uint32_t layers = 4;
+  uint32_t hidden_size = 64;  // multiple of heads
+  uint32_t layers = 3;
   uint32_t heads = 4;
-  uint32_t mlp_size = 192;
+  uint32_t mlp_size = 128;
   uint32_t classes = 10;
   // synthetic
   uint64_t synthetic_params = 1'000'000;
@@ -52,13 +52,13 @@ struct DataConfig {
 /// [train]: the local optimizer.
 struct TrainConfig {
   LocalOptimizerKind optimizer = LocalOptimizerKind::kAdamW;
-  double learning_rate = 1e-3;
+  double learning_rate = 3e-3;
   double weight_decay = 0.05;
   double momentum = 0.9;  // sgd
   double beta1 = 0.9;     // adamw
   double beta2 = 0.999;   // adamw
   double epsilon = 1e-8;  // adamw
-  uint32_t batch = 64;    // samples a local step
+  uint32_t batch = 128;    // samples a local step
   ScheduleKind schedule = ScheduleKind::kCosine;
   uint32_t warmup_steps = 20;
   double final_learning_rate_ratio = 0.0;  // cosine ends at this share of learning_rate
@@ -68,7 +68,7 @@ struct TrainConfig {
 
 /// [round]: what is exchanged, how and how often.
 struct RoundConfig {
-  uint32_t rounds = 12;
+  uint32_t rounds = 36;
   uint32_t local_steps = 20;
   ExchangeMode exchange = ExchangeMode::kPipelined;
   CodecKind codec = CodecKind::kQ4;

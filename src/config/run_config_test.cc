@@ -195,7 +195,7 @@ TEST(ApplySettings, NamesTheSettingInErrors) {
             "'round.rounds=many'");
   EXPECT_EQ(
       error("model.heads=5"),
-      "model.hidden_size = 96 is not a multiple of model.heads = 5 at settings model.heads=5");
+      "model.hidden_size = 64 is not a multiple of model.heads = 5 at settings model.heads=5");
   EXPECT_EQ(error("round.codec"),
             "setting 'round.codec' has no '='; write KEY=VALUE, as round.codec=fp32");
   EXPECT_THAT(error("round=3"), HasSubstr("round is a section"));
