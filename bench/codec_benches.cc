@@ -1,0 +1,271 @@
+#include "bench/codec_benches.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/hash128.h"
+#include "codec/chunk_codec.h"
+#include "codec/q4_format.h"
+#include "codec/q4_kernels.h"
+#include "optim/outer_optimizer.h"
+
+namespace interlude {
+namespace {
+
+constexpr float kWeight = 1.0f / kBenchContributors;
+
+bool SameBytes(const Buffer& a, const Buffer& b) {
+  return a.size() == b.size() && std::memcmp(a.bytes().data(), b.bytes().data(), a.size()) == 0;
+}
+
+size_t ArrayBytes(const BenchArrays& a) { return a.count() * sizeof(float); }
+
+/// Runs body(chunk) on all chunks in order, as long as it returns true.
+template <typename Body>
+bool EachChunk(const BenchArrays& a, const Body& body) {
+  for (size_t c = 0; c < a.chunks(); ++c) {
+    if (!body(c)) return false;
+  }
+  return true;
+}
+
+/// The same with chunks spread over the pool, for what works on a chunk with one thread.
+template <typename Body>
+bool EachChunkInParallel(BenchArrays& a, const Body& body) {
+  std::vector<char> good(a.chunks(), 0);
+  a.pool().ParallelFor(a.chunks(), 1, [&](size_t begin, size_t end) {
+    for (size_t c = begin; c < end; ++c) good[c] = body(c) ? 1 : 0;
+  });
+  return std::find(good.begin(), good.end(), 0) == good.end();
+}
+
+// Encoding.
+
+bool EncodePass(BenchArrays& a, bool residual) {
+  return EachChunk(a, [&](size_t c) {
+    return !EncodeDelta(Codec::kQ4, a.Chunk(a.params, c), a.Chunk(a.base, c),
+                        residual ? a.Chunk(a.residual, c) : std::span<float>(),
+                        a.ChunkPayload(a.payload, c), a.pool())
+                .first_nonfinite;
+  });
+}
+
+/// The scalar kernel must give the same bytes, and leave the same residual, in the first and the
+/// last chunk.
+Finding CheckEncode(BenchArrays& a, bool residual) {
+  a.Copy(a.residual, a.work);
+  if (!EncodePass(a, residual)) return "a finite delta counts as not finite";
+  for (const size_t c : {size_t{0}, a.chunks() - 1}) {
+    const size_t count = a.chunk_count(c);
+    std::vector<std::byte> expected(EncodedBytes(Codec::kQ4, count));
+    const std::span<float> lost = a.Chunk(a.work, c);
+    ScalarQ4Kernels().encode_delta(a.Chunk(a.params, c).data(), a.Chunk(a.base, c).data(),
+                                   residual ? lost.data() : nullptr, count, expected.data(),
+                                   expected.data() + Q4BlockCount(count) * kQ4CodeBytes);
+    if (std::memcmp(expected.data(), a.ChunkPayload(a.payload, c).data(), expected.size()) != 0) {
+      return fmt::format("chunk {} is not what the scalar kernel encodes", c);
+    }
+    if (std::memcmp(lost.data(), a.Chunk(a.residual, c).data(), lost.size_bytes()) != 0) {
+      return fmt::format("the residual of chunk {} is not the scalar kernel's", c);
+    }
+  }
+  return {};
+}
+
+bool EncodeUpdatePass(BenchArrays& a) {
+  return EachChunk(a, [&](size_t c) {
+    return !EncodeUpdate(Codec::kQ4, a.Chunk(a.momentum, c), a.Chunk(a.residual, c),
+                         a.Chunk(a.base, c), a.ChunkPayload(a.payload, c), a.pool())
+                .first_nonfinite;
+  });
+}
+
+/// What a pass encodes must take every other copy of the base to the same bits.
+Finding CheckUpdate(BenchArrays& a, bool (*pass)(BenchArrays&)) {
+  a.Copy(a.base, a.work);
+  if (!pass(a)) return "a finite update counts as not finite";
+  EachChunk(a, [&](size_t c) {
+    Apply(Codec::kQ4, a.ChunkPayload(a.payload, c), a.Chunk(a.work, c), a.Chunk(a.params, c),
+          a.pool());
+    return true;
+  });
+  if (!SameBytes(a.work, a.base)) return "Apply of the payload is not the encoder's base";
+  if (!SameBytes(a.params, a.base)) return "Apply left other parameters than base";
+  return {};
+}
+
+// Decoding.
+
+/// As the coordinator merges a chunk: from zero, one contributor after the other.
+void AverageChunk(BenchArrays& a, size_t c, std::span<float> sum) {
+  std::fill(sum.begin(), sum.end(), 0.0f);
+  for (Buffer& contribution : a.contributions) {
+    DecodeAccumulate(Codec::kQ4, a.ChunkPayload(contribution, c), kWeight, sum, a.pool());
+  }
+}
+
+bool AveragePass(BenchArrays& a) {
+  return EachChunk(a, [&](size_t c) {
+    AverageChunk(a, c, a.Chunk(a.work, c));
+    return true;
+  });
+}
+
+Finding CheckAverage(BenchArrays& a) {
+  for (const size_t c : {size_t{0}, a.chunks() - 1}) {
+    const size_t count = a.chunk_count(c);
+    std::vector<float> expected(count, 0.0f);
+    for (Buffer& contribution : a.contributions) {
+      const std::byte* codes = a.ChunkPayload(contribution, c).data();
+      ScalarQ4Kernels().decode_accumulate(codes, codes + Q4BlockCount(count) * kQ4CodeBytes,
+                                          kWeight, expected.data(), count);
+    }
+    if (std::memcmp(expected.data(), a.Chunk(a.work, c).data(), count * sizeof(float)) != 0) {
+      return fmt::format("the average of chunk {} is not the scalar kernel's", c);
+    }
+  }
+  return {};
+}
+
+bool ApplyPass(BenchArrays& a, bool hash) {
+  Hash128 last;
+  EachChunk(a, [&](size_t c) {
+    Apply(Codec::kQ4, a.ChunkPayload(a.contributions[0], c), a.Chunk(a.base, c),
+          a.Chunk(a.params, c), a.pool());
+    if (hash) benchmark::DoNotOptimize(last = HashFloats(a.Chunk(a.base, c)));
+    return true;
+  });
+  return true;
+}
+
+Finding CheckApply(BenchArrays& a) {
+  a.Copy(a.base, a.work);
+  ApplyPass(a, false);
+  EachChunk(a, [&](size_t c) {  // base + 1 * value is base + value
+    DecodeAccumulate(Codec::kQ4, a.ChunkPayload(a.contributions[0], c), 1.0f, a.Chunk(a.work, c),
+                     a.pool());
+    return true;
+  });
+  if (!SameBytes(a.work, a.base)) return "Apply and DecodeAccumulate give different bases";
+  if (!SameBytes(a.params, a.base)) return "Apply left other parameters than base";
+  return {};
+}
+
+// The coordinator's whole work on a chunk: average, outer step, encode, hash.
+
+bool MergePass(BenchArrays& a) {
+  const OuterOptimizerOptions nesterov;
+  Hash128 last;
+  return EachChunk(a, [&](size_t c) {
+    const std::span<float> sum = a.Chunk(a.copy_to, 0).first(a.chunk_count(c));
+    AverageChunk(a, c, sum);
+    OuterStep(nesterov, 1, sum, a.Chunk(a.momentum, c), sum);
+    const EncodeOutcome outcome =
+        EncodeUpdate(Codec::kQ4, sum, a.Chunk(a.residual, c), a.Chunk(a.base, c),
+                     a.ChunkPayload(a.payload, c), a.pool());
+    benchmark::DoNotOptimize(last = HashFloats(a.Chunk(a.base, c)));
+    return !outcome.first_nonfinite;
+  });
+}
+
+// Checking.
+
+bool HashPass(BenchArrays& a) {
+  return EachChunkInParallel(a,
+                             [&](size_t c) { return HashFloats(a.Chunk(a.base, c)) != Hash128{}; });
+}
+
+Finding CheckHash(BenchArrays& a) {
+  a.Copy(a.base, a.work);
+  if (!EachChunkInParallel(a, [&](size_t c) {
+        return HashFloats(a.Chunk(a.work, c)) == HashFloats(a.Chunk(a.base, c));
+      })) {
+    return "a copy has another hash";
+  }
+  a.Chunk(a.work, 0).back() += 1.0f;
+  if (HashFloats(a.Chunk(a.work, 0)) == HashFloats(a.Chunk(a.base, 0)))
+    return "a change leaves the hash";
+  return {};
+}
+
+bool ValidateQ4Pass(BenchArrays& a) {
+  return EachChunkInParallel(a, [&](size_t c) {
+    return ValidatePayload(Codec::kQ4, a.ChunkPayload(a.contributions[0], c), a.chunk_count(c))
+        .ok();
+  });
+}
+
+Finding CheckValidateQ4(BenchArrays& a) {
+  const size_t last = a.chunks() - 1;
+  const std::span<std::byte> source = a.ChunkPayload(a.contributions[0], last);
+  std::vector<std::byte> damaged(source.begin(), source.end());
+  StoreQ4Scale(0x7FC0, damaged.data(), damaged.size() / kQ4ScaleBytes - 1);
+  if (ValidatePayload(Codec::kQ4, damaged, a.chunk_count(last)).ok())
+    return "a scale that is NaN passes";
+  return {};
+}
+
+bool ValidateFp32Pass(BenchArrays& a) {
+  return EachChunkInParallel(a, [&](size_t c) {
+    return ValidatePayload(Codec::kFp32, std::as_bytes(a.Chunk(a.base, c)), a.chunk_count(c)).ok();
+  });
+}
+
+Finding CheckValidateFp32(BenchArrays& a) {
+  a.Copy(a.base, a.work);
+  const std::span<float> last = a.Chunk(a.work, a.chunks() - 1);
+  last.back() = std::numeric_limits<float>::quiet_NaN();
+  if (ValidatePayload(Codec::kFp32, std::as_bytes(last), last.size()).ok()) return "a NaN passes";
+  return {};
+}
+
+}  // namespace
+
+std::vector<Bench> CodecBenches() {
+  using A = BenchArrays;
+  return {
+      {"memcpy", [](A& a) { return a.memcpy_bytes(); },
+       [](A& a) {
+         a.TimeMemcpy();
+         return true;
+       },
+       [](A& a) { return SameBytes(a.copy_from, a.copy_to) ? Finding() : "the copy differs"; }},
+      // Reads params and base, writes the payload.
+      {"encode", [](A& a) { return 2 * ArrayBytes(a) + a.payload_bytes(); },
+       [](A& a) { return EncodePass(a, false); }, [](A& a) { return CheckEncode(a, false); }},
+      // Also reads and writes the residual.
+      {"encode, residual", [](A& a) { return 4 * ArrayBytes(a) + a.payload_bytes(); },
+       [](A& a) { return EncodePass(a, true); }, [](A& a) { return CheckEncode(a, true); }},
+      // Reads four payloads, writes the sum; a chunk's sum stays in cache meanwhile.
+      {"decode + average of 4",
+       [](A& a) { return ArrayBytes(a) + kBenchContributors * a.payload_bytes(); }, AveragePass,
+       CheckAverage},
+      // Reads the update, reads and writes residual and base, writes the payload.
+      {"encode update", [](A& a) { return 5 * ArrayBytes(a) + a.payload_bytes(); },
+       EncodeUpdatePass, [](A& a) { return CheckUpdate(a, EncodeUpdatePass); }},
+      // Reads the payload, reads and writes base, writes params.
+      {"apply", [](A& a) { return 3 * ArrayBytes(a) + a.payload_bytes(); },
+       [](A& a) { return ApplyPass(a, false); }, CheckApply},
+      // The same bytes: base is hashed while it is in cache. By one thread, as a worker does.
+      {"apply + hash", [](A& a) { return 3 * ArrayBytes(a) + a.payload_bytes(); },
+       [](A& a) { return ApplyPass(a, true); }, CheckApply},
+      // Reads four payloads; reads and writes momentum, residual and base; writes one payload. The
+      // sum is one chunk and stays in cache. Outer step and hash use one thread, as in the
+      // coordinator.
+      {"merge of 4, Nesterov, hash",
+       [](A& a) { return 6 * ArrayBytes(a) + (kBenchContributors + 1) * a.payload_bytes(); },
+       MergePass, [](A& a) { return CheckUpdate(a, MergePass); }},
+      {"hash", [](A& a) { return ArrayBytes(a); }, HashPass, CheckHash},
+      // Needs the scales alone: two bytes for 64 values, too few for memory bandwidth to matter.
+      {"validate q4",
+       [](A& a) { return (a.count() + kQ4BlockValues - 1) / kQ4BlockValues * kQ4ScaleBytes; },
+       ValidateQ4Pass, CheckValidateQ4},
+      {"validate fp32", [](A& a) { return ArrayBytes(a); }, ValidateFp32Pass, CheckValidateFp32},
+  };
+}
+
+}  // namespace interlude
