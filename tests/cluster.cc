@@ -124,11 +124,11 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uin
   std::vector<float> base(trainers[0]->parameters().begin(), trainers[0]->parameters().end());
   std::vector<float> state(layout.total_params() * per_param);
   std::vector<float> residual(codec == Codec::kQ4 ? layout.total_params() : 0);
-  for (uint32_t round = 0; round < rounds; ++round) {
+  for (uint32_t round = 1; round <= rounds; ++round) {
     std::vector<uint64_t> samples;
     for (auto& trainer : trainers) {
       std::copy(base.begin(), base.end(), trainer->parameters().begin());
-      const TrainRequest request{round, uint64_t{round} * config.round.local_steps, config.round.local_steps};
+      const TrainRequest request{round, uint64_t{round - 1} * config.round.local_steps, config.round.local_steps};
       samples.push_back(trainer->TrainRound(request, [](uint32_t, double) { return true; }).value().samples);
     }
     const MergeRule rule =
@@ -143,7 +143,7 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uin
         EncodeDelta(codec, trainers[w]->parameters().subspan(range.begin, range.count), base_chunk, {}, payload, pool);
         DecodeAccumulate(codec, payload, weights[w], sum, pool);
       }
-      OuterStep(optimizer, uint64_t{round} + 1, sum,
+      OuterStep(optimizer, round, sum,
                 std::span(state).subspan(range.begin * per_param, range.count * per_param), sum);
       const std::span<float> kept =
           residual.empty() ? std::span<float>() : std::span(residual).subspan(range.begin, range.count);

@@ -2,6 +2,7 @@
 // synthetic.
 #include "tests/process.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -67,7 +68,7 @@ class ProcessTest : public testing::Test {
     EXPECT_TRUE(rounds.ok() && parts.ok());
     if (!rounds.ok() || !parts.ok()) return {};
     for (const WorkerRoundRecord& part : *parts) {
-      EXPECT_EQ(part.root_hash, rounds->at(part.round).root_hash)
+      EXPECT_EQ(part.root_hash, rounds->at(part.round - 1).root_hash)
           << "round " << part.round << " worker " << part.worker;
     }
     return *rounds;
@@ -95,9 +96,15 @@ TEST_F(ProcessTest, ARunEndsWellAndCanBeReadAfterwards) {
   Process report(Interlude({"report", directory_}));
   EXPECT_EQ(report.AwaitExit(), kExitOk) << report.output();
   EXPECT_THAT(report.output(), HasSubstr("train"));
+  for (const char* round : {"1", "2", "3"}) {
+    EXPECT_THAT(run.output(), HasSubstr(fmt::format("round {}/3  loss", round)));
+    EXPECT_THAT(report.output(), HasSubstr(fmt::format("\n      {}  ", round))) << "the same numbers";
+  }
   Process json(Interlude({"report", directory_, "--json"}));
   EXPECT_EQ(json.AwaitExit(), kExitOk);
   EXPECT_THAT(json.output(), HasSubstr(hash));
+  EXPECT_THAT(json.output(), HasSubstr("\"round\": 1,"));
+  EXPECT_THAT(json.output(), Not(HasSubstr("\"round\": 0,")));
 
   Process again(Run(3));
   EXPECT_EQ(again.AwaitExit(), kExitUsage);

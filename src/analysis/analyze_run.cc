@@ -213,6 +213,7 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
   PartsByRound parts;
   for (const WorkerRoundRecord& part : all_parts) parts[part.round].push_back(part);
 
+  run.before_rounds = SummarizePhases(spans[kBeforeRounds]);
   for (const RoundRecord& round : rounds) {
     run.rounds.push_back(SummarizeRound(round, spans[round.round], parts[round.round]));
   }

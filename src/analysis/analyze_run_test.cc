@@ -123,10 +123,10 @@ TEST(AnalyzeRun, ARoundWithoutTrainingSpansHasNoExchangeTime) {
 TEST(AnalyzeRun, TellsWorkersWithAnotherHashFromThoseThatNeverSaidOne) {
   auto database = InMemory();
   ASSERT_TRUE(database
-                  ->AddRound(Round(0, 0, 1),
-                             {{.round = 0, .worker = 0, .root_hash = "good"},
-                              {.round = 0, .worker = 1, .root_hash = "bad", .repaired_chunks = 2},
-                              {.round = 0, .worker = 2, .repaired_chunks = 1}},
+                  ->AddRound(Round(1, 0, 1),
+                             {{.round = 1, .worker = 0, .root_hash = "good"},
+                              {.round = 1, .worker = 1, .root_hash = "bad", .repaired_chunks = 2},
+                              {.round = 1, .worker = 2, .repaired_chunks = 1}},
                              {})
                   .ok());
   const RunSummary run = Analyze(*database);
@@ -138,7 +138,7 @@ TEST(AnalyzeRun, TellsWorkersWithAnotherHashFromThoseThatNeverSaidOne) {
 
 TEST(AnalyzeRun, StagesAddUpToTheWallTime) {
   auto database = InMemory();
-  RoundRecord round = Round(0, 1, 9);
+  RoundRecord round = Round(1, 1, 9);
   round.first_delta_ns = 3 * kSecond;
   round.last_delta_ns = 6 * kSecond;
   round.first_sync_ns = 5 * kSecond;
@@ -156,7 +156,7 @@ TEST(AnalyzeRun, StagesAddUpToTheWallTime) {
 
 TEST(AnalyzeRun, StagesAreAbsentWhenTheEventsAreOutOfOrder) {
   auto database = InMemory();
-  RoundRecord round = Round(0, 1, 9);  // no delta was stamped: 0 lies before the round
+  RoundRecord round = Round(1, 1, 9);  // no delta was stamped: 0 lies before the round
   ASSERT_TRUE(database->AddRound(round, {}, {}).ok());
   EXPECT_EQ(Analyze(*database).rounds[0].stages, std::nullopt);
 }
@@ -165,17 +165,17 @@ TEST(AnalyzeRun, MediansLeaveOutTheFirstRoundWhenThereAreMore) {
   auto database = InMemory();
   const double ends[] = {100, 101, 103, 106};  // rounds of 100, 1, 2 and 3 s
   double begin = 0;
-  for (uint32_t i = 0; i < 4; ++i) {
-    const double wall = ends[i] - begin;
+  for (uint32_t i = 1; i <= 4; ++i) {
+    const double wall = ends[i - 1] - begin;
     ASSERT_TRUE(
         database
             ->AddRound(
-                Round(i, begin, ends[i]),
-                {{.round = i, .worker = 0, .root_hash = "good", .upload_bytes = 10 * (i + 1)}},
+                Round(i, begin, ends[i - 1]),
+                {{.round = i, .worker = 0, .root_hash = "good", .upload_bytes = 10 * i}},
                 {WorkerSpan(Phase::kTrain, i, 0, wall / 2),
                  WorkerSpan(Phase::kTrain, i, 1, wall / 4)})
             .ok());
-    begin = ends[i];
+    begin = ends[i - 1];
   }
   ASSERT_TRUE(database->AddWorker({.worker = 0}).ok());
   const RunSummary run = Analyze(*database);
@@ -200,18 +200,33 @@ TEST(AnalyzeRun, MediansLeaveOutTheFirstRoundWhenThereAreMore) {
 
 TEST(AnalyzeRun, APhaseOfTheFirstRoundOnlyIsStillShown) {
   auto database = InMemory();
-  ASSERT_TRUE(database->AddRound(Round(0, 0, 5), {}, {WorkerSpan(Phase::kPrepare, 0, 0, 3)}).ok());
+  ASSERT_TRUE(database->AddRound(Round(1, 0, 5), {}, {WorkerSpan(Phase::kShareBase, 1, 0, 3)}).ok());
+  ASSERT_TRUE(database->AddRound(Round(2, 5, 6), {}, {}).ok());
+  const RunSummary run = Analyze(*database);
+  const PhaseSummary* share = Find(run.typical.phases, Phase::kShareBase);
+  ASSERT_NE(share, nullptr);
+  EXPECT_DOUBLE_EQ(share->inside_seconds.max, 3);
+}
+
+TEST(AnalyzeRun, WhatCameBeforeTheFirstRoundStandsApart) {
+  auto database = InMemory();
+  ASSERT_TRUE(database->AddSpans({WorkerSpan(Phase::kPrepare, kBeforeRounds, 0, 3),
+                                  WorkerSpan(Phase::kPrepare, kBeforeRounds, 1, 5),
+                                  WorkerSpan(Phase::kShareBase, kBeforeRounds, 0, 1)})
+                  .ok());
   ASSERT_TRUE(database->AddRound(Round(1, 5, 6), {}, {}).ok());
   const RunSummary run = Analyze(*database);
-  const PhaseSummary* prepare = Find(run.typical.phases, Phase::kPrepare);
-  ASSERT_NE(prepare, nullptr);
-  EXPECT_DOUBLE_EQ(prepare->inside_seconds.max, 3);
+  ASSERT_EQ(run.before_rounds.size(), 2u);
+  EXPECT_EQ(run.before_rounds[0].phase, Phase::kPrepare);
+  EXPECT_EQ(run.before_rounds[0].inside_seconds, (Spread{3, 4, 5, 2}));
+  EXPECT_EQ(run.before_rounds[1].phase, Phase::kShareBase);
+  EXPECT_THAT(run.rounds[0].phases, IsEmpty());
 }
 
 TEST(AnalyzeRun, TimeBetweenRoundsIsAGap) {
   auto database = InMemory();
-  ASSERT_TRUE(database->AddRound(Round(0, 0, 5), {}, {}).ok());
-  ASSERT_TRUE(database->AddRound(Round(1, 7, 8), {}, {}).ok());
+  ASSERT_TRUE(database->AddRound(Round(1, 0, 5), {}, {}).ok());
+  ASSERT_TRUE(database->AddRound(Round(2, 7, 8), {}, {}).ok());
   EXPECT_DOUBLE_EQ(Analyze(*database).gap_seconds, 2);
 }
 
@@ -253,8 +268,8 @@ TEST(AnalyzeRun, ExtremeTimesAreNoTrouble) {
 
 TEST(AnalyzeRun, SpansOfUnfinishedRoundsAreInNoRound) {
   auto database = InMemory();
-  ASSERT_TRUE(database->AddRound(Round(0, 0, 1), {}, {}).ok());
-  ASSERT_TRUE(database->AddSpans({WorkerSpan(Phase::kTrain, 1, 0, 5)}).ok());
+  ASSERT_TRUE(database->AddRound(Round(1, 0, 1), {}, {}).ok());
+  ASSERT_TRUE(database->AddSpans({WorkerSpan(Phase::kTrain, 2, 0, 5)}).ok());
   const RunSummary run = Analyze(*database);
   EXPECT_EQ(run.slowest_train_seconds, 0);
   EXPECT_THAT(run.typical.phases, IsEmpty());

@@ -130,7 +130,7 @@ TypicalRound SummarizeTypicalRound(const std::vector<RoundSummary>& rounds) {
   for (const Phase phase : kAllPhases) {
     std::vector<const PhaseSummary*> found = Find(rounds, first, phase);
     if (found.empty())
-      found = Find(rounds, 0, phase);  // preparation happens in the first round only
+      found = Find(rounds, 0, phase);  // what joiners repair comes in the first round, as a rule
     if (found.empty()) continue;
     PhaseSummary summary;
     summary.phase = phase;

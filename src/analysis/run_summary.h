@@ -43,7 +43,7 @@ struct RoundStages {
 };
 
 struct RoundSummary {
-  uint32_t round = 0;
+  uint32_t round = 0;  // from 1
   double wall_seconds = 0;
   uint32_t workers = 0;
   uint64_t samples = 0;
@@ -103,6 +103,7 @@ struct TypicalRound {
 
 struct RunSummary {
   std::map<std::string, std::string> meta;
+  std::vector<PhaseSummary> before_rounds;  // making models and data ready, sharing the first base
   std::vector<RoundSummary> rounds;
   TypicalRound typical;
   std::vector<WorkerSummary> workers;

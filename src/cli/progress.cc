@@ -13,7 +13,7 @@ constexpr size_t kNarrowestBar = 5;
 
 std::string FormatRoundNumber(uint32_t round, uint32_t rounds) {
   const std::string all = std::to_string(rounds);
-  return fmt::format("round {:>{}}/{}", round + 1, all.size(), all);
+  return fmt::format("round {:>{}}/{}", round, all.size(), all);
 }
 
 std::string FormatBar(double share, size_t width) {

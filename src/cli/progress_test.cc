@@ -8,7 +8,7 @@ namespace interlude {
 namespace {
 
 RunObserver::RoundLine SomeRound() {
-  return {.round = 2,
+  return {.round = 3,
           .rounds = 12,
           .mean_loss = 0.6124,
           .samples = 57'000,
@@ -48,13 +48,13 @@ TEST(ProgressTest, EvaluationIsNotCountedAsExchange) {
 }
 
 TEST(ProgressTest, ARoundThatTookNoTimeStillPrints) {
-  EXPECT_EQ(FormatRoundLine({.round = 0, .rounds = 1}),
+  EXPECT_EQ(FormatRoundLine({.round = 1, .rounds = 1}),
             "round 1/1  loss 0.000  0 samples/s  train 0 ms  exchange 0 ms  0 % training");
 }
 
 TEST(ProgressTest, TheBarShowsStepsThenMergedChunks) {
   RunObserver::Progress progress = {
-      .round = 2, .rounds = 12, .steps_done = 5, .steps = 20, .chunks = 4};
+      .round = 3, .rounds = 12, .steps_done = 5, .steps = 20, .chunks = 4};
   EXPECT_EQ(FormatLiveBar(progress, 200),
             "round  3/12  [##########..............................]  5/20 steps");
   progress.steps_done = 20;
@@ -65,7 +65,7 @@ TEST(ProgressTest, TheBarShowsStepsThenMergedChunks) {
 
 TEST(ProgressTest, TheBarIsAlwaysShorterThanTheTerminal) {
   const RunObserver::Progress progress = {
-      .round = 99, .rounds = 100, .steps_done = 19, .steps = 20, .chunks = 4};
+      .round = 100, .rounds = 100, .steps_done = 19, .steps = 20, .chunks = 4};
   for (size_t columns = 0; columns < 120; ++columns) {
     const std::string bar = FormatLiveBar(progress, columns);
     EXPECT_TRUE(bar.empty() || bar.size() < columns) << columns << ": " << bar;
@@ -113,10 +113,10 @@ class ProgressPrinterTest : public testing::Test {
   static void Play(ProgressPrinter& printer) {
     printer.WorkerJoined(0, "box", 1, 2);
     printer.RunStarted(1'000, 1);
-    printer.RoundProgressed({.round = 8, .rounds = 12, .steps_done = 12, .steps = 20, .chunks = 1});
-    printer.RoundProgressed({.round = 8, .rounds = 12, .steps_done = 12, .steps = 20, .chunks = 1});
+    printer.RoundProgressed({.round = 9, .rounds = 12, .steps_done = 12, .steps = 20, .chunks = 1});
+    printer.RoundProgressed({.round = 9, .rounds = 12, .steps_done = 12, .steps = 20, .chunks = 1});
     printer.WorkerLeft(1, "connection lost");
-    printer.RoundProgressed({.round = 8, .rounds = 12, .steps_done = 13, .steps = 20, .chunks = 1});
+    printer.RoundProgressed({.round = 9, .rounds = 12, .steps_done = 13, .steps = 20, .chunks = 1});
   }
   std::string text_;
   int started_ = 0;
@@ -152,8 +152,8 @@ TEST_F(ProgressPrinterTest, RedrawsTheBarInPlaceAndErasesItBeforeALine) {
 
 TEST_F(ProgressPrinterTest, ASmallerBarLeavesNothingOfTheLargerOne) {
   ProgressPrinter printer(Output(true), [] {});
-  printer.RoundProgressed({.round = 0, .rounds = 1, .steps_done = 10, .steps = 20, .chunks = 1});
-  printer.RoundProgressed({.round = 0, .rounds = 1, .steps_done = 9, .steps = 20, .chunks = 1});
+  printer.RoundProgressed({.round = 1, .rounds = 1, .steps_done = 10, .steps = 20, .chunks = 1});
+  printer.RoundProgressed({.round = 1, .rounds = 1, .steps_done = 9, .steps = 20, .chunks = 1});
   EXPECT_EQ(text_, "\rround 1/1  10/20 steps\rround 1/1  9/20 steps ");
 }
 

@@ -53,8 +53,8 @@ class LedgerBook {
   SpanRecorder& recorder_;
   const Clock& clock_;
   std::map<uint32_t, OpenRound> open_;
-  uint32_t first_open_ = 0;
-  std::vector<Span> late_spans_;  // of rounds that were written already
+  uint32_t first_open_ = kFirstRound;
+  std::vector<Span> late_spans_;  // of no round, or of rounds that were written already
   bool failed_ = false;
 };
 

@@ -132,14 +132,14 @@ void Merger::Aggregate(const MergeOrder& order, const std::vector<std::span<cons
   }
 }
 
-void Merger::StepChunk(const ChunkRange& range, uint64_t step, std::span<float> sum) {
+void Merger::StepChunk(const ChunkRange& range, uint32_t round, std::span<float> sum) {
   const size_t per_param = OuterStatePerParam(optimizer_.type);
   const std::span<float> state = state_.floats().subspan(range.begin * per_param, range.count * per_param);
-  OuterStep(optimizer_, step, sum, state, sum);
+  OuterStep(optimizer_, round, sum, state, sum);
 }
 
 Status Merger::MergeChunk(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
-                          uint64_t step, std::span<std::byte> sync, MergePhases& phases) {
+                          std::span<std::byte> sync, MergePhases& phases) {
   const ChunkRange range = layout_.chunk(order.chunk);
   const std::span<float> sum = sum_.floats().first(range.count);
   const std::span<float> base = base_.floats().subspan(range.begin, range.count);
@@ -148,7 +148,7 @@ Status Merger::MergeChunk(const MergeOrder& order, const std::vector<std::span<c
 
   InPhase(phases.aggregate, pool_, [&] { Aggregate(order, payloads, sum); });
   for (const auto& payload : payloads) phases.aggregate.AddBytes(payload.size());
-  InPhase(phases.outer_step, pool_, [&] { StepChunk(range, step, sum); });
+  InPhase(phases.outer_step, pool_, [&] { StepChunk(range, order.round, sum); });
   phases.outer_step.AddBytes(range.count * sizeof(float));
 
   EncodeOutcome outcome;

@@ -43,9 +43,9 @@ class Merger {
 
   /// Merges one chunk: `payloads[k]` is the k-th contributor's. Writes the sync payload to `sync`
   /// (EncodedBytes of the chunk) and updates base, outer state, residual and the chunk's hash.
-  /// `step` counts rounds from 1. DataLoss when the update is not finite; the chunk's base, outer state and residual are then unspecified and
-  /// the run cannot go on from them.
-  Status MergeChunk(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads, uint64_t step,
+  /// The outer step's number is the round's. DataLoss when the update is not finite; the chunk's base, outer
+  /// state and residual are then unspecified and the run cannot go on from them.
+  Status MergeChunk(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
                     std::span<std::byte> sync, MergePhases& phases);
 
   std::span<const float> base() const { return base_.floats(); }
@@ -60,7 +60,7 @@ class Merger {
 
   void Aggregate(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
                  std::span<float> sum);
-  void StepChunk(const ChunkRange& range, uint64_t step, std::span<float> sum);
+  void StepChunk(const ChunkRange& range, uint32_t round, std::span<float> sum);
 
   const Layout layout_;
   const Codec codec_;

@@ -51,7 +51,7 @@ TEST_P(MergerTest, AWorkerThatAppliesTheSyncChunkHoldsTheCoordinatorsBase) {
   std::vector<float> copy = start;
   std::vector<float> parameters(250);
   ThreadPool pool(1);
-  for (uint32_t round = 0; round < 5; ++round) {
+  for (uint32_t round = 1; round <= 5; ++round) {
     MergePhases phases(round, SystemClock());
     for (uint32_t chunk = 0; chunk < 2; ++chunk) {
       const ChunkRange range = merger->layout().chunk(chunk);
@@ -59,7 +59,7 @@ TEST_P(MergerTest, AWorkerThatAppliesTheSyncChunkHoldsTheCoordinatorsBase) {
       const auto second = EncodeOf(merger->codec(), Noise(range.count, round * 10 + chunk + 5, 1e-2f));
       std::vector<std::byte> sync(EncodedBytes(merger->codec(), range.count));
       const MergeOrder order{round, chunk, {{0, 100}, {1, 300}}};
-      ASSERT_TRUE(merger->MergeChunk(order, {first, second}, round + 1, sync, phases).ok());
+      ASSERT_TRUE(merger->MergeChunk(order, {first, second}, sync, phases).ok());
       const std::span<float> mine = std::span(copy).subspan(range.begin, range.count);
       Apply(merger->codec(), sync, mine, std::span(parameters).subspan(range.begin, range.count), pool);
       EXPECT_EQ(HashFloats(mine), merger->chunk_hashes()[chunk]);
@@ -79,8 +79,8 @@ TEST(Merger, WeighsDeltasBySamples) {
   const auto one = EncodeOf(Codec::kFp32, std::vector<float>(128, 1.0f));
   const auto five = EncodeOf(Codec::kFp32, std::vector<float>(128, 5.0f));
   std::vector<std::byte> sync(EncodedBytes(Codec::kFp32, 128));
-  MergePhases phases(0, SystemClock());
-  ASSERT_TRUE(merger->MergeChunk({0, 0, {{0, 300}, {1, 100}}}, {one, five}, 1, sync, phases).ok());
+  MergePhases phases(1, SystemClock());
+  ASSERT_TRUE(merger->MergeChunk({1, 0, {{0, 300}, {1, 100}}}, {one, five}, sync, phases).ok());
   for (size_t i = 0; i < 128; ++i) EXPECT_EQ(merger->base()[i], 2.0f) << "(3 * 1 + 1 * 5) / 4";
 }
 
@@ -99,8 +99,8 @@ TEST(Merger, AnUpdateThatIsNotFiniteIsAnErrorThatNamesTheParameter) {
   auto merger = Merger::Create(SmallLayout(), config, 1).value();
   const auto delta = EncodeOf(Codec::kQ4, std::vector<float>(128, 1e30f));
   std::vector<std::byte> sync(EncodedBytes(Codec::kQ4, 128));
-  MergePhases phases(0, SystemClock());
-  const Status status = merger->MergeChunk({4, 0, {{0, 1}}}, {delta}, 1, sync, phases);
+  MergePhases phases(1, SystemClock());
+  const Status status = merger->MergeChunk({4, 0, {{0, 1}}}, {delta}, sync, phases);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_THAT(status.message(), testing::HasSubstr("round 4"));
   EXPECT_THAT(status.message(), testing::HasSubstr("a[0]"));

@@ -33,7 +33,7 @@ void RoundThread::Do(const StartRound& action) {
   shared_.board.BeginRound(round, num_chunks);
   phases_.try_emplace(round, round, shared_.clock);
   chunks_merged_ = 0;
-  if (action.evaluate) evaluations_.Begin(round, action.members);
+  if (action.evaluate) evaluations_.Begin(round - 1, action.members);
 
   StartRoundMessage message;
   message.round = round;
@@ -64,7 +64,7 @@ void RoundThread::Do(const MergeChunk& action) {
   }
   const std::span<std::byte> sync = exchange_->deltas->MutableSync(order.round, order.chunk);
   ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
-  const Status status = exchange_->merger->MergeChunk(order, payloads, uint64_t{order.round} + 1, sync,
+  const Status status = exchange_->merger->MergeChunk(order, payloads, sync,
                                                       phases_.at(order.round));
   if (!status.ok()) {
     machine_.Stop(status, shared_.clock.Now());
@@ -148,13 +148,13 @@ Status RoundThread::SaveModel(const std::string& path, uint32_t rounds) const {
 }
 
 void RoundThread::SaveEveryRound(uint32_t round) {
-  if (options_.config.round.persistence != PersistenceMode::kEveryRound || saved_rounds_ > round) return;
-  saved_rounds_ = round + 1;
+  if (options_.config.round.persistence != PersistenceMode::kEveryRound || saved_round_ >= round) return;
+  saved_round_ = round;
   PhaseTimer save(Phase::kSave, round, kNoWorker, shared_.clock);
   Status status;
   {
     auto scope = save.Enter();
-    status = SaveModel(options_.directory + "/full-model.safetensors", round + 1);
+    status = SaveModel(options_.directory + "/full-model.safetensors", round);
   }
   save.AddBytes(exchange_->merger->base().size_bytes());
   if (!status.ok()) {

@@ -1,6 +1,7 @@
 // The small parts around the round thread: the board, the store of deltas, the tally.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <thread>
@@ -17,10 +18,10 @@ bool Never() { return false; }
 
 TEST(SyncBoard, AWaitingStreamWakesWhenItsChunkIsPosted) {
   SyncBoard board;
-  board.BeginRound(0, 2);
+  board.BeginRound(1, 2);
   StatusOr<ChunkHashes> seen = UnknownError("not run");
-  std::thread waiter([&] { seen = board.Wait(0, 1, Never); });
-  board.Post(0, 1, ChunkHashes{{1, 2}, {3, 4}});
+  std::thread waiter([&] { seen = board.Wait(1, 1, Never); });
+  board.Post(1, 1, ChunkHashes{{1, 2}, {3, 4}});
   waiter.join();
   ASSERT_TRUE(seen.ok());
   EXPECT_EQ(seen->payload, (Hash128{1, 2}));
@@ -29,10 +30,10 @@ TEST(SyncBoard, AWaitingStreamWakesWhenItsChunkIsPosted) {
 
 TEST(SyncBoard, CloseAndGivingUpEndTheWait) {
   SyncBoard board;
-  board.BeginRound(0, 1);
-  EXPECT_EQ(board.Wait(0, 0, [] { return true; }).status().code(), StatusCode::kCancelled);
+  board.BeginRound(1, 1);
+  EXPECT_EQ(board.Wait(1, 0, [] { return true; }).status().code(), StatusCode::kCancelled);
   StatusOr<ChunkHashes> seen = UnknownError("not run");
-  std::thread waiter([&] { seen = board.Wait(0, 0, Never); });
+  std::thread waiter([&] { seen = board.Wait(1, 0, Never); });
   board.Close();
   waiter.join();
   EXPECT_EQ(seen.status().code(), StatusCode::kUnavailable);
@@ -40,24 +41,24 @@ TEST(SyncBoard, CloseAndGivingUpEndTheWait) {
 
 TEST(SyncBoard, KeepsTheRoundBeforeAndForgetsOlderOnes) {
   SyncBoard board;
-  board.BeginRound(0, 1);
-  board.Post(0, 0, {});
   board.BeginRound(1, 1);
-  EXPECT_TRUE(board.Wait(0, 0, Never).ok());
+  board.Post(1, 0, {});
   board.BeginRound(2, 1);
-  EXPECT_EQ(board.Wait(0, 0, Never).status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(board.Wait(7, 0, Never).status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(board.Wait(2, 1, Never).status().code(), StatusCode::kOutOfRange);
+  EXPECT_TRUE(board.Wait(1, 0, Never).ok());
+  board.BeginRound(3, 1);
+  EXPECT_EQ(board.Wait(1, 0, Never).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(board.Wait(8, 0, Never).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(board.Wait(3, 1, Never).status().code(), StatusCode::kOutOfRange);
 }
 
 class DeltaStoreTest : public testing::Test {
  protected:
   DeltaStoreTest() {
-    const std::string directory = testing::TempDir() + "/interlude-delta-store";
+    const std::string directory = testing::TempDir() + "/interlude-delta-store-" + std::to_string(::getpid());
     std::filesystem::remove_all(directory);
     std::filesystem::create_directories(directory);
     store_ = DeltaStore::Create(directory, layout_, Codec::kQ4, 2).value();
-    EXPECT_TRUE(store_->BeginRound(0).ok());
+    EXPECT_TRUE(store_->BeginRound(1).ok());
   }
   std::vector<std::byte> Encoded(float value, size_t count) {
     ThreadPool pool(1);
@@ -72,23 +73,23 @@ class DeltaStoreTest : public testing::Test {
 TEST_F(DeltaStoreTest, ASealedChunkIsNotWrittenAgain) {
   const auto first = Encoded(1.0f, 128);
   const auto second = Encoded(2.0f, 128);
-  ASSERT_TRUE(store_->Write(0, 1, 0, 0, first).ok());
-  ASSERT_TRUE(store_->Seal(0, 1, 0, HashBytes(first)).ok());
-  ASSERT_TRUE(store_->Write(0, 1, 0, 0, second).ok());
-  EXPECT_EQ(HashBytes(store_->Delta(0, 1, 0)), HashBytes(first));
+  ASSERT_TRUE(store_->Write(1, 1, 0, 0, first).ok());
+  ASSERT_TRUE(store_->Seal(1, 1, 0, HashBytes(first)).ok());
+  ASSERT_TRUE(store_->Write(1, 1, 0, 0, second).ok());
+  EXPECT_EQ(HashBytes(store_->Delta(1, 1, 0)), HashBytes(first));
   // the other worker's place is its own
-  ASSERT_TRUE(store_->Write(0, 0, 0, 0, second).ok());
-  EXPECT_EQ(HashBytes(store_->Delta(0, 0, 0)), HashBytes(second));
+  ASSERT_TRUE(store_->Write(1, 0, 0, 0, second).ok());
+  EXPECT_EQ(HashBytes(store_->Delta(1, 0, 0)), HashBytes(second));
 }
 
 TEST_F(DeltaStoreTest, AChunkThatCannotBeDecodedIsNotSealedAndTheMessageSaysWhose) {
   std::vector<std::byte> damaged = Encoded(1.0f, 72);
   damaged.back() = std::byte{0x7f};  // the last scale's high byte: Inf or NaN with the next line
   damaged[damaged.size() - 2] = std::byte{0x80};
-  ASSERT_TRUE(store_->Write(0, 1, 1, 0, damaged).ok());
-  const Status status = store_->Seal(0, 1, 1, HashBytes(damaged));
+  ASSERT_TRUE(store_->Write(1, 1, 1, 0, damaged).ok());
+  const Status status = store_->Seal(1, 1, 1, HashBytes(damaged));
   EXPECT_FALSE(status.ok());
-  EXPECT_THAT(status.message(), testing::HasSubstr("delta from worker 1, round 0, chunk 1"));
+  EXPECT_THAT(status.message(), testing::HasSubstr("delta from worker 1, round 1, chunk 1"));
 }
 
 TEST(EvaluationTally, AddsPartsAndGoesOnWithoutAWorkerThatLeft) {

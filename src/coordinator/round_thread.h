@@ -65,7 +65,7 @@ class RoundThread {
   void Remove(WorkerId worker, const Status& reason);
   void CompleteEvaluations();
   /// The round that is trained or merged now; null between rounds.
-  const RoundExchange* NewestRound() const { return machine_.open_round(machine_.committed_rounds()); }
+  const RoundExchange* NewestRound() const { return machine_.open_round(machine_.committed_rounds() + 1); }
   void ReportProgress();
   Status SaveModel(const std::string& path, uint32_t rounds) const;
   /// With persistence = every_round: the whole model to disk, on the round's path, once a round.
@@ -85,7 +85,7 @@ class RoundThread {
   std::map<uint32_t, MergePhases> phases_;
   std::map<uint32_t, Hash128> roots_;  // of committed rounds that have not ended
   EvaluationTally evaluations_;
-  uint32_t saved_rounds_ = 0;  // rounds whose model SaveEveryRound wrote
+  uint32_t saved_round_ = 0;  // the newest whose model SaveEveryRound wrote
   uint32_t chunks_merged_ = 0;      // of the newest round
   uint32_t uncommitted_chunks_ = 0; // merged into the base since the last commit
   std::optional<WorkerId> base_from_;  // who was asked for the first base

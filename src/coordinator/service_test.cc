@@ -97,10 +97,10 @@ class InRoundTest : public ServiceTest {
     session_.Expect<ProvideBaseMessage>();
     const std::vector<float> base(TestLayout().total_params(), 0.5f);
     EXPECT_TRUE(session_.UploadBase(base).ok());
-    session_.Expect<StartRoundMessage>();
+    EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 1u);
     payloads_ = EncodeTestDelta(1e-3f);
   }
-  Status Upload(const std::vector<v1::Piece>& pieces) { return connection_.Upload(session_.DeltaHeader(0), pieces); }
+  Status Upload(const std::vector<v1::Piece>& pieces) { return connection_.Upload(session_.DeltaHeader(1), pieces); }
   std::vector<v1::Piece> GoodPieces() { return PiecesOf(payloads_); }
 
   TestSession session_;
@@ -109,9 +109,9 @@ class InRoundTest : public ServiceTest {
 
 TEST_F(InRoundTest, AGoodUploadCommitsTheRoundAndTheSyncDeltaComesBack) {
   ASSERT_TRUE(Upload(GoodPieces()).ok());
-  const DownloadOrder order{.worker = 0, .session = session_.token(), .kind = DownloadKind::kSync, .round = 0};
+  const DownloadOrder order{.worker = 0, .session = session_.token(), .kind = DownloadKind::kSync, .round = 1};
   EXPECT_TRUE(connection_.Download(order).ok());
-  EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 1u) << "the next round starts at the commit";
+  EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 2u) << "the next round starts at the commit";
 }
 
 TEST_F(InRoundTest, AWrongChecksumIsRefusedAndTheUploadMayBeRepeated) {
@@ -119,9 +119,9 @@ TEST_F(InRoundTest, AWrongChecksumIsRefusedAndTheUploadMayBeRepeated) {
   (*pieces[0].mutable_payload())[5] ^= 1;
   const Status status = Upload(pieces);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
-  EXPECT_THAT(status.message(), HasSubstr("delta from worker 0, round 0"));
+  EXPECT_THAT(status.message(), HasSubstr("delta from worker 0, round 1"));
   EXPECT_TRUE(Upload(GoodPieces()).ok());
-  EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 1u);
+  EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 2u);
 }
 
 TEST_F(InRoundTest, ATruncatedUploadIsRefusedAndMayBeRepeated) {
@@ -150,14 +150,14 @@ TEST_F(InRoundTest, AMessageBeyondGrpcsLimitIsRefused) {
 }
 
 TEST_F(InRoundTest, AnotherCodecOrRoundOrNoSamplesAreRefused) {
-  UploadHeader header = session_.DeltaHeader(0);
+  UploadHeader header = session_.DeltaHeader(1);
   header.codec = Codec::kFp32;
   EXPECT_EQ(connection_.Upload(header, GoodPieces()).code(), StatusCode::kInvalidArgument);
   header = session_.DeltaHeader(3);
   const Status status = connection_.Upload(header, GoodPieces());
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("round 3"));
-  header = session_.DeltaHeader(0);
+  header = session_.DeltaHeader(1);
   header.samples = 0;
   EXPECT_EQ(connection_.Upload(header, GoodPieces()).code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(Upload(GoodPieces()).ok());
@@ -166,7 +166,7 @@ TEST_F(InRoundTest, AnotherCodecOrRoundOrNoSamplesAreRefused) {
 TEST_F(InRoundTest, AReportWithAnotherRootEndsTheStay) {
   ASSERT_TRUE(Upload(GoodPieces()).ok());
   session_.Expect<StartRoundMessage>();
-  session_.Say(RoundReportMessage{.round = 0, .root = {1, 2}, .samples = 10});
+  session_.Say(RoundReportMessage{.round = 1, .root = {1, 2}, .samples = 10});
   const GoodbyeMessage goodbye = session_.Expect<GoodbyeMessage>();
   EXPECT_EQ(goodbye.code, StatusCode::kDataLoss);
 }

@@ -93,7 +93,7 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
 Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& session,
                    const UploadHeader& header, const Exchange& exchange) {
   const uint64_t generation = NewUploadGeneration(*session);
-  PhaseTimer receive(Phase::kReceive, 0, kNoWorker, shared.clock, header.worker);
+  PhaseTimer receive(Phase::kReceive, kBeforeRounds, kNoWorker, shared.clock, header.worker);
   Merger& merger = *exchange.merger;
   const auto store = [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
     return StoreGuarded(*session, generation, [&] {
@@ -105,6 +105,7 @@ Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& 
                          [&](uint32_t chunk) { return merger.BaseChunk(chunk); });
   INTERLUDE_RETURN_IF_ERROR(ReceiveAll(reader, receiver, receive,
                                        [](const ChunkReceiver::Completed&) { return OkStatus(); }));
+  shared.spans.Record(receive.Finish());
   BaseStoredEvent event{session, {}};
   std::future<Status> reply = event.reply.get_future();
   if (!shared.events.Push(std::move(event))) return UnavailableError("the run is ending");

@@ -8,15 +8,16 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStart = 5'000'000 * kMs;  // coordinator's clock
+constexpr uint64_t kBaseBytes = 1'000'000;
 constexpr uint64_t kPayloadBytes = 132'813;  // 250,000 parameters at 4.25 bits
 constexpr uint64_t kSamples = 1280;          // a worker and round: 20 steps of 64
 constexpr int64_t kEvaluateMs = 310;
 constexpr std::array<int64_t, 3> kTrainMs = {2104, 2131, 2598};
 constexpr std::array<int64_t, 6> kWarmUpMs = {420, 14, 0, 9, 21, 5};
 
-constexpr bool EvaluatesIn(uint32_t round) { return round == 3; }
+constexpr bool EvaluatesIn(uint32_t round) { return round == 4; }
 int64_t TrainNs(uint32_t round, int32_t worker) {
-  return (kTrainMs[worker] + kWarmUpMs[round]) * kMs;
+  return (kTrainMs[worker] + kWarmUpMs[round - 1]) * kMs;
 }
 int64_t ComputeNs(uint32_t round, int32_t worker) {
   return TrainNs(round, worker) + (EvaluatesIn(round) ? kEvaluateMs * kMs : 0);
@@ -24,8 +25,8 @@ int64_t ComputeNs(uint32_t round, int32_t worker) {
 /// Slowest worker's computing plus a tail of exchange.
 int64_t WallNs(uint32_t round) { return ComputeNs(round, 2) + 64 * kMs; }
 
-std::string Hash(uint32_t round) { return fmt::format("{:032x}", 0x5EEDu * (round + 1)); }
-double Loss(uint32_t round, int32_t worker) { return 2.1 / (1.0 + 0.7 * round) + 0.01 * worker; }
+std::string Hash(uint32_t round) { return fmt::format("{:032x}", 0x5EEDu * round); }
+double Loss(uint32_t round, int32_t worker) { return 2.1 / (1.0 + 0.7 * (round - 1)) + 0.01 * worker; }
 
 /// Times on a worker's own clock, whose zero has nothing to do with the coordinator's.
 class WorkerSpans {
@@ -130,11 +131,24 @@ Status AddWorkers(RunDatabase& database) {
   return OkStatus();
 }
 
+/// Every worker makes its model; worker 0 gives the first base, the coordinator takes it.
+Status AddPreparation(RunDatabase& database) {
+  std::vector<Span> spans;
+  for (int32_t worker = 0; worker < kSampleWorkers; ++worker) {
+    WorkerSpans own(kBeforeRounds, worker, (worker + 1) * 77'000 * kMs, spans);
+    own.Add(Phase::kPrepare, 0, (400 + 30 * worker) * kMs, (400 + 30 * worker) * kMs);
+    if (worker == 0) own.Add(Phase::kShareBase, 5, 8 * kMs, 3 * kMs, kBaseBytes, 4);
+  }
+  spans.push_back({Phase::kReceive, kBeforeRounds, kNoWorker, 0, kStart - 12 * kMs,
+                   kStart - 5 * kMs, 2 * kMs, 2 * kMs, 0, kBaseBytes, 4});
+  return database.AddSpans(spans);
+}
+
 Status AddRoundTo(RunDatabase& database, const RoundRecord& round) {
   std::vector<WorkerRoundRecord> parts;
   std::vector<Span> spans;
   for (int32_t worker = 0; worker < kSampleWorkers; ++worker) {
-    const bool repaired = round.round == 2 && worker == 1;
+    const bool repaired = round.round == 3 && worker == 1;
     parts.push_back({round.round, worker, kSamples, Loss(round.round, worker), round.root_hash,
                      repaired ? 1u : 0u, kPayloadBytes, kPayloadBytes});
     AddWorkerSpans(round.round, worker, spans);
@@ -155,22 +169,23 @@ Status WriteSampleRun(RunDatabase& database) {
     INTERLUDE_RETURN_IF_ERROR(database.SetMeta(key, value));
   }
   INTERLUDE_RETURN_IF_ERROR(AddWorkers(database));
+  INTERLUDE_RETURN_IF_ERROR(AddPreparation(database));
   int64_t begin = kStart;
-  for (uint32_t number = 0; number < kSampleRounds; ++number) {
+  for (uint32_t number = 1; number <= kSampleRounds; ++number) {
     const RoundRecord round = MakeRound(number, begin);
     INTERLUDE_RETURN_IF_ERROR(AddRoundTo(database, round));
     begin = round.end_ns;
-    if (number == 2) {
+    if (number == 3) {
       INTERLUDE_RETURN_IF_ERROR(
-          database.AddEvent({round.end_ns - 3 * kMs, 2u, 1, "chunk_repaired",
+          database.AddEvent({round.end_ns - 3 * kMs, 3u, 1, "chunk_repaired",
                              "worker 1: chunk 3 had another hash and was sent again"}));
       INTERLUDE_RETURN_IF_ERROR(database.AddEvaluation({3, 10'000, 7412, 0.71}));
     }
   }
   std::vector<Span> last;
   for (int32_t worker = 0; worker < kSampleWorkers; ++worker) {
-    WorkerSpans(kSampleRounds, worker, (worker + 1) * 77'000 * kMs + kSampleRounds * 3'000 * kMs,
-                last)
+    WorkerSpans(kSampleRounds + 1, worker,
+                (worker + 1) * 77'000 * kMs + (kSampleRounds + 1) * 3'000 * kMs, last)
         .Add(Phase::kEvaluate, 0, kEvaluateMs * kMs, kEvaluateMs * kMs);
   }
   INTERLUDE_RETURN_IF_ERROR(database.AddSpans(last));

@@ -22,6 +22,7 @@ enum class Phase : uint8_t {
   kVerify = 7,    // hash of the new base against the coordinator's, and repair
   kEvaluate = 8,  // this worker's part of the test set
   kPrepare = 9,   // model and data made ready, once
+  kShareBase = 10,  // the first base to the coordinator; when joining, differing chunks from it
   // coordinator
   kReceive = 32,     // from a worker's first delta chunk to its last
   kAggregate = 33,   // decode and weighted sum
@@ -36,10 +37,10 @@ enum class Phase : uint8_t {
 
 /// Every phase, workers' first, in the order in which a round passes through them.
 inline constexpr std::array kAllPhases = {
-    Phase::kPrepare,  Phase::kTrain,     Phase::kEncode,    Phase::kUpload,     Phase::kWait,
-    Phase::kDownload, Phase::kApply,     Phase::kVerify,    Phase::kEvaluate,   Phase::kReceive,
-    Phase::kJournal,  Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash,
-    Phase::kSend,     Phase::kSave,      Phase::kRound};
+    Phase::kPrepare,   Phase::kShareBase, Phase::kTrain,     Phase::kEncode,     Phase::kUpload,
+    Phase::kWait,      Phase::kDownload,  Phase::kApply,     Phase::kVerify,     Phase::kEvaluate,
+    Phase::kReceive,   Phase::kJournal,   Phase::kAggregate, Phase::kOuterStep,  Phase::kEncodeSync,
+    Phase::kHash,      Phase::kSend,      Phase::kSave,      Phase::kRound};
 
 /// "train", "outer_step", ...; the name in run.db, JSON and the report. "unknown" for a number that
 /// is no phase.
@@ -55,13 +56,16 @@ std::optional<Phase> PhaseFromName(std::string_view name);
 /// Worker id of the coordinator's own spans.
 inline constexpr int32_t kNoWorker = -1;
 
+/// The round of spans that belong to none yet: rounds count from 1.
+inline constexpr uint32_t kBeforeRounds = 0;
+
 /// One phase. Times are CLOCK_MONOTONIC of the process that recorded it and comparable only within
 /// it. A phase that works chunk by chunk (encode, upload, apply...) is one span from its first
 /// beginning to its last end; `busy_ns` is the part of it that was spent in the phase itself, so
 /// that parallel phases are seen.
 struct Span {
   Phase phase = Phase::kTrain;
-  uint32_t round = 0;
+  uint32_t round = kBeforeRounds;
   int32_t recorded_by = kNoWorker;  // the process: a worker's id, or kNoWorker for the coordinator
   int32_t about_worker =
       kNoWorker;  // whose delta or sync it concerns (receive, send, journal), else kNoWorker

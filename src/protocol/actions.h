@@ -17,7 +17,7 @@ struct AskForBase {
 /// Members begin the round. Those in `joining` begin with it: their base may differ and is to be repaired.
 struct StartRound {
   uint32_t round = 0;
-  bool evaluate = false;  // score the base (after `round` rounds) before training
+  bool evaluate = false;  // score the base, which stands after `round` - 1 rounds, before training
   std::vector<WorkerId> members;
   std::vector<WorkerId> joining;
 };

@@ -109,7 +109,7 @@ class RunMachine {
   Rounds ended_;      // their EndRound stands in actions_
   Rounds handed_out_; // their EndRound was returned by the last TakeActions
   Nanoseconds last_end_{0};
-  uint32_t next_round_ = 0;
+  uint32_t started_rounds_ = 0;    // also the number of the newest one
   uint32_t committed_rounds_ = 0;
   std::set<WorkerId> final_evaluation_;  // kFinishing: reports awaited
   uint32_t final_evaluations_ = 0;       // reports that came

@@ -84,7 +84,7 @@ void RunMachine::AdvanceRounds(Nanoseconds now) {
   // Only the oldest: a chunk of the next would change the base that members of this one still read.
   if (!open_.empty()) PumpRound(open_.front()->exchange);
   if (stage_ == Stage::kRounds && MayStartNext()) {
-    if (next_round_ < plan_.rounds) {
+    if (started_rounds_ < plan_.rounds) {
       StartNextRound(now);
     } else {
       StartFinishing();
@@ -115,33 +115,34 @@ void RunMachine::PumpRound(RoundExchange& exchange) {
 }
 
 bool RunMachine::MayStartNext() const {
-  return committed_rounds_ == next_round_ && (!plan_.barrier || open_.empty());
+  return committed_rounds_ == started_rounds_ && (!plan_.barrier || open_.empty());
 }
 
 void RunMachine::StartNextRound(Nanoseconds now) {
-  StartRound start{.round = next_round_};
-  start.evaluate = plan_.evaluate_every != 0 && next_round_ != 0 && next_round_ % plan_.evaluate_every == 0;
+  StartRound start{.round = started_rounds_ + kFirstRound};
+  start.evaluate =
+      plan_.evaluate_every != 0 && committed_rounds_ != 0 && committed_rounds_ % plan_.evaluate_every == 0;
   start.joining = membership_.AdmitReady();
   start.members = membership_.at(WorkerStage::kMember);
   if (start.members.empty()) {
     EndRunWith(UnavailableError("all workers left in round {} and none is ready to go on; rounds committed: {} of {}",
-                                next_round_ - 1, committed_rounds_, plan_.rounds));
+                                committed_rounds_, committed_rounds_, plan_.rounds));
     return;
   }
-  const bool after_an_ended_one = next_round_ > 0 && open_.empty();
+  const bool after_an_ended_one = started_rounds_ > 0 && open_.empty();
   open_.push_back(std::make_unique<Round>(
-      Round{.exchange = RoundExchange(next_round_, num_chunks_, plan_.barrier, start.members,
+      Round{.exchange = RoundExchange(start.round, num_chunks_, plan_.barrier, start.members,
                                       after_an_ended_one ? last_end_ : now),
             .evaluate = start.evaluate,
             .evaluated = {}}));
-  ++next_round_;
+  ++started_rounds_;
   actions_.emplace_back(std::move(start));
 }
 
 Status RunMachine::EvaluationReported(WorkerId worker, uint32_t after_rounds, Nanoseconds /*now*/) {
   INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
   if (after_rounds == plan_.rounds) return FinalEvaluationReported(worker);
-  INTERLUDE_ASSIGN_OR_RETURN(Round* const round, FindOpen(worker, after_rounds));
+  INTERLUDE_ASSIGN_OR_RETURN(Round* const round, FindOpen(worker, after_rounds + 1));
   if (!round->evaluate || !round->exchange.is_present(worker)) {
     return FailedPreconditionError("worker {} reports an evaluation after {} round(s) and was not asked for one",
                                    worker, after_rounds);

@@ -48,7 +48,7 @@ class Story {
   }
   Texts Evaluate(WorkerId w, uint32_t after) { return Take(machine().EvaluationReported(w, after, run_.Tick())); }
 
-  /// All ids join, are ready, and the base comes: round 0 is started.
+  /// All ids join, are ready, and the base comes: round 1 is started.
   void Begin(uint32_t workers) {
     for (uint32_t w = 0; w < workers; ++w) {
       Join(static_cast<WorkerId>(w));
@@ -93,7 +93,7 @@ TEST(RunMachineScenario, ABaseInTransitOutlivesTheLossOfAnotherWorkerAndIsNotAsk
   run.Join(1);
   EXPECT_THAT(run.Ready(1), IsEmpty());
   EXPECT_EQ(run.machine().stage(), Stage::kAwaitingBase);
-  EXPECT_THAT(run.Base(0), ElementsAre("StartRound 0 members 0,1 joining 0,1"));
+  EXPECT_THAT(run.Base(0), ElementsAre("StartRound 1 members 0,1 joining 0,1"));
 }
 
 TEST(RunMachineScenario, ABaseThatCameWhileGatheringIsKept) {
@@ -107,7 +107,7 @@ TEST(RunMachineScenario, ABaseThatCameWhileGatheringIsKept) {
   run.Left(0);  // even its giver may go
   for (const WorkerId w : {0, 1}) run.Join(w);
   run.Ready(0);
-  EXPECT_THAT(run.Ready(1), ElementsAre("StartRound 0 members 0,1 joining 0,1"));
+  EXPECT_THAT(run.Ready(1), ElementsAre("StartRound 1 members 0,1 joining 0,1"));
 }
 
 TEST(RunMachineScenario, ALateWorkerBeginsWithTheNextRoundPipelined) {
@@ -116,82 +116,82 @@ TEST(RunMachineScenario, ALateWorkerBeginsWithTheNextRoundPipelined) {
   run.Left(1);
   run.Join(1);
   EXPECT_THAT(run.Ready(1), IsEmpty());
-  EXPECT_EQ(run.machine().UploadBegun(1, 0, 11, run.Tick()).code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(run.Upload(0, 0, 1), ElementsAre("MergeChunk 0/0 from 0:10", "SendSyncChunk 0/0", "CommitRound 0",
-                                               "StartRound 1 members 0,1 joining 1"));
-  // Round 0 awaits only its own members.
-  EXPECT_EQ(run.machine().RoundReported(1, 0, RootOf(0), run.Tick()).code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(run.Report(0, 0), ElementsAre("EndRound 0"));
+  EXPECT_EQ(run.machine().UploadBegun(1, 1, 11, run.Tick()).code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(run.Upload(0, 1, 1), ElementsAre("MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0", "CommitRound 1",
+                                               "StartRound 2 members 0,1 joining 1"));
+  // Round 1 awaits only its own members.
+  EXPECT_EQ(run.machine().RoundReported(1, 1, RootOf(1), run.Tick()).code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(run.Report(0, 1), ElementsAre("EndRound 1"));
 }
 
 TEST(RunMachineScenario, WithABarrierTheNextRoundStartsWhenTheLastReportIsIn) {
   Story run({.workers = 2, .rounds = 2, .barrier = true}, 2);
   run.Begin(2);
-  EXPECT_THAT(run.Upload(0, 0, 2), IsEmpty());
-  EXPECT_THAT(run.Upload(1, 0, 2),
-              ElementsAre("MergeChunk 0/0 from 0:10,1:11", "MergeChunk 0/1 from 0:10,1:11", "SendSyncChunk 0/0",
-                          "SendSyncChunk 0/1", "CommitRound 0"));
-  EXPECT_THAT(run.Report(1, 0), IsEmpty());
-  EXPECT_EQ(run.machine().UploadBegun(1, 1, 11, run.Tick()).code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(run.Report(0, 0), ElementsAre("EndRound 0", "StartRound 1 members 0,1 joining "));
+  EXPECT_THAT(run.Upload(0, 1, 2), IsEmpty());
+  EXPECT_THAT(run.Upload(1, 1, 2),
+              ElementsAre("MergeChunk 1/0 from 0:10,1:11", "MergeChunk 1/1 from 0:10,1:11", "SendSyncChunk 1/0",
+                          "SendSyncChunk 1/1", "CommitRound 1"));
+  EXPECT_THAT(run.Report(1, 1), IsEmpty());
+  EXPECT_EQ(run.machine().UploadBegun(1, 2, 11, run.Tick()).code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(run.Report(0, 1), ElementsAre("EndRound 1", "StartRound 2 members 0,1 joining "));
 }
 
 TEST(RunMachineScenario, WithABarrierNoSyncChunkIsSentBetweenTwoMerges) {
   Story run({.workers = 1, .rounds = 1, .barrier = true}, 2);
   run.Begin(1);
   RunMachine& machine = run.machine();
-  ASSERT_TRUE(machine.UploadBegun(0, 0, 10, run.Tick()).ok());
-  for (const uint32_t chunk : {0u, 1u}) ASSERT_TRUE(machine.ChunkReceived(0, 0, chunk, run.Tick()).ok());
+  ASSERT_TRUE(machine.UploadBegun(0, 1, 10, run.Tick()).ok());
+  for (const uint32_t chunk : {0u, 1u}) ASSERT_TRUE(machine.ChunkReceived(0, 1, chunk, run.Tick()).ok());
   ASSERT_EQ(machine.TakeActions().size(), 2u);
-  machine.ChunkMerged(0, 0, run.Tick());
+  machine.ChunkMerged(1, 0, run.Tick());
   EXPECT_THAT(machine.TakeActions(), IsEmpty());
-  machine.ChunkMerged(0, 1, run.Tick());
+  machine.ChunkMerged(1, 1, run.Tick());
   EXPECT_EQ(machine.TakeActions().size(), 3u);  // two sync chunks and the commit
 }
 
 TEST(RunMachineScenario, WithABarrierTheFinishWaitsForTheLastReport) {
   Story run({.workers = 1, .rounds = 1, .barrier = true}, 1);
   run.Begin(1);
-  run.Upload(0, 0, 1);
+  run.Upload(0, 1, 1);
   EXPECT_EQ(run.machine().stage(), Stage::kRounds);
-  EXPECT_THAT(run.Report(0, 0), ElementsAre("EndRound 0", "Finish 0"));
+  EXPECT_THAT(run.Report(0, 1), ElementsAre("EndRound 1", "Finish 0"));
   EXPECT_THAT(run.Evaluate(0, 1), ElementsAre("EndRun OK"));
 }
 
 TEST(RunMachineScenario, ADeltaCountsThoughItsWorkerLeft) {
   Story run({.workers = 2, .rounds = 2}, 2);
   run.Begin(2);
-  run.Upload(1, 0, 1);
+  run.Upload(1, 1, 1);
   EXPECT_THAT(run.Left(1), IsEmpty());
-  EXPECT_THAT(run.Upload(0, 0, 2),
-              ElementsAre("MergeChunk 0/0 from 0:10,1:11", "SendSyncChunk 0/0", "MergeChunk 0/1 from 0:10",
-                          "SendSyncChunk 0/1", "CommitRound 0", "StartRound 1 members 0 joining "));
+  EXPECT_THAT(run.Upload(0, 1, 2),
+              ElementsAre("MergeChunk 1/0 from 0:10,1:11", "SendSyncChunk 1/0", "MergeChunk 1/1 from 0:10",
+                          "SendSyncChunk 1/1", "CommitRound 1", "StartRound 2 members 0 joining "));
 }
 
 TEST(RunMachineScenario, AnUploadThatOvertakesAReportWaitsForTheEndOfTheRoundBefore) {
   Story run({.workers = 2, .rounds = 2}, 1);
   run.Begin(2);
-  for (const WorkerId w : {0, 1}) run.Upload(w, 0, 1);
-  EXPECT_THAT(run.Upload(0, 1, 1), IsEmpty());
-  EXPECT_THAT(run.Upload(1, 1, 1), IsEmpty());
-  EXPECT_THAT(run.Report(0, 0), IsEmpty());
-  EXPECT_THAT(run.Report(1, 0), ElementsAre("EndRound 0", "MergeChunk 1/0 from 0:10,1:11", "SendSyncChunk 1/0",
-                                            "CommitRound 1", "Finish 0,1"));
+  for (const WorkerId w : {0, 1}) run.Upload(w, 1, 1);
+  EXPECT_THAT(run.Upload(0, 2, 1), IsEmpty());
+  EXPECT_THAT(run.Upload(1, 2, 1), IsEmpty());
+  EXPECT_THAT(run.Report(0, 1), IsEmpty());
+  EXPECT_THAT(run.Report(1, 1), ElementsAre("EndRound 1", "MergeChunk 2/0 from 0:10,1:11", "SendSyncChunk 2/0",
+                                            "CommitRound 2", "Finish 0,1"));
 }
 
 TEST(RunMachineScenario, AWrongRootTakesTheNextDeltaOfItsWorkerWithIt) {
   Story run({.workers = 2, .rounds = 2}, 1);
   run.Begin(2);
-  for (const WorkerId w : {0, 1}) run.Upload(w, 0, 1);
-  run.Upload(1, 1, 1);  // overtakes its report
-  const Status wrong = run.machine().RoundReported(1, 0, RootOf(8), run.Tick());
+  for (const WorkerId w : {0, 1}) run.Upload(w, 1, 1);
+  run.Upload(1, 2, 1);  // overtakes its report
+  const Status wrong = run.machine().RoundReported(1, 1, RootOf(9), run.Tick());
   EXPECT_EQ(wrong.code(), StatusCode::kDataLoss);
-  EXPECT_THAT(wrong.message(), HasSubstr(RootOf(8).ToHex().substr(0, 12)));
-  EXPECT_THAT(wrong.message(), HasSubstr(RootOf(0).ToHex().substr(0, 12)));
-  run.Report(0, 0);
-  run.Upload(0, 1, 1);
-  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 0", "MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0",
-                                       "CommitRound 1", "Finish 0"));
+  EXPECT_THAT(wrong.message(), HasSubstr(RootOf(9).ToHex().substr(0, 12)));
+  EXPECT_THAT(wrong.message(), HasSubstr(RootOf(1).ToHex().substr(0, 12)));
+  run.Report(0, 1);
+  run.Upload(0, 2, 1);
+  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 1", "MergeChunk 2/0 from 0:10", "SendSyncChunk 2/0",
+                                       "CommitRound 2", "Finish 0"));
 }
 
 TEST(RunMachineScenario, TheRunEndsWhenAllLeaveAnUnfinishedRoundThoughOthersAreReady) {
@@ -200,7 +200,7 @@ TEST(RunMachineScenario, TheRunEndsWhenAllLeaveAnUnfinishedRoundThoughOthersAreR
   run.Left(1);
   run.Join(1);
   run.Ready(1);
-  run.Upload(0, 0, 1);
+  run.Upload(0, 1, 1);
   EXPECT_THAT(run.Left(0), ElementsAre("EndRun UNAVAILABLE"));
   EXPECT_THAT(run.machine().Join({}, run.Tick()).status().message(), HasSubstr("0 of 2 round(s)"));
 }
@@ -212,24 +212,24 @@ TEST(RunMachineScenario, ReadyWorkersGoOnFromACommitThatNoMemberOutlived) {
     run.Left(1);
     run.Join(1);
     run.Ready(1);
-    run.Upload(0, 0, 2);
+    run.Upload(0, 1, 2);
     run.Left(0);
-    EXPECT_THAT(run.Left(2), testing::IsSupersetOf({"MergeChunk 0/0 from 0:10", "MergeChunk 0/1 from 0:10",
-                                                    "CommitRound 0", "EndRound 0",
-                                                    "StartRound 1 members 1 joining 1"}));
+    EXPECT_THAT(run.Left(2), testing::IsSupersetOf({"MergeChunk 1/0 from 0:10", "MergeChunk 1/1 from 0:10",
+                                                    "CommitRound 1", "EndRound 1",
+                                                    "StartRound 2 members 1 joining 1"}));
     EXPECT_EQ(run.machine().stage(), Stage::kRounds);
-    // Nobody left round 0 a report, so it ended with its commit, and round 1 begins there.
+    // Nobody left round 1 a report, so it ended with its commit, and round 2 begins there.
     EXPECT_GT(run.last_end(), Nanoseconds{0});
-    EXPECT_EQ(run.machine().open_round(1)->times().begin, run.last_end());
+    EXPECT_EQ(run.machine().open_round(2)->times().begin, run.last_end());
   }
 }
 
 TEST(RunMachineScenario, TheRunEndsAtACommitThatNobodyOutlived) {
   Story run({.workers = 2, .rounds = 2, .barrier = true}, 1);
   run.Begin(2);
-  for (const WorkerId w : {0, 1}) run.Upload(w, 0, 1);
+  for (const WorkerId w : {0, 1}) run.Upload(w, 1, 1);
   run.Left(0);
-  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 0", "EndRun UNAVAILABLE"));
+  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 1", "EndRun UNAVAILABLE"));
 }
 
 TEST(RunMachineScenario, AWorkerThatWaitedTooLongIsDroppedAtTheFinish) {
@@ -240,8 +240,8 @@ TEST(RunMachineScenario, AWorkerThatWaitedTooLongIsDroppedAtTheFinish) {
     run.Join(w);
   }
   run.Ready(2);
-  EXPECT_THAT(run.Upload(0, 0, 1),
-              ElementsAre("MergeChunk 0/0 from 0:10", "SendSyncChunk 0/0", "CommitRound 0", "Finish 0",
+  EXPECT_THAT(run.Upload(0, 1, 1),
+              ElementsAre("MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0", "CommitRound 1", "Finish 0",
                           "DropWorker 1 UNAVAILABLE", "DropWorker 2 UNAVAILABLE"));
 }
 
@@ -249,8 +249,8 @@ TEST(RunMachineScenario, OneEvaluationIsEnoughToEndWellAndNoneIsNot) {
   for (const bool evaluated : {true, false}) {
     Story run({.workers = 2, .rounds = 1}, 1);
     run.Begin(2);
-    for (const WorkerId w : {0, 1}) run.Upload(w, 0, 1);
-    for (const WorkerId w : {0, 1}) run.Report(w, 0);
+    for (const WorkerId w : {0, 1}) run.Upload(w, 1, 1);
+    for (const WorkerId w : {0, 1}) run.Report(w, 1);
     if (evaluated) run.Evaluate(0, 1);
     if (!evaluated) run.Left(0);
     EXPECT_THAT(run.Left(1), ElementsAre(evaluated ? "EndRun OK" : "EndRun UNAVAILABLE"));
@@ -260,9 +260,9 @@ TEST(RunMachineScenario, OneEvaluationIsEnoughToEndWellAndNoneIsNot) {
 TEST(RunMachineScenario, TheEndWaitsForTheLastReportsThoughTheEvaluationsAreIn) {
   Story run({.workers = 1, .rounds = 1}, 1);
   run.Begin(1);
-  run.Upload(0, 0, 1);
+  run.Upload(0, 1, 1);
   EXPECT_THAT(run.Evaluate(0, 1), IsEmpty());
-  EXPECT_THAT(run.Report(0, 0), ElementsAre("EndRound 0", "EndRun OK"));
+  EXPECT_THAT(run.Report(0, 1), ElementsAre("EndRound 1", "EndRun OK"));
 }
 
 TEST(RunMachineScenario, AStopEndsTheRunWithItsReasonOnce) {
@@ -278,14 +278,14 @@ TEST(RunMachineScenario, AStopEndsTheRunWithItsReasonOnce) {
 TEST(RunMachineScenario, TheRecordOfARoundIsThereWhileItsEndIsCarriedOut) {
   Story run({.workers = 1, .rounds = 2}, 1);
   run.Begin(1);
-  run.Upload(0, 0, 1);
-  ASSERT_TRUE(run.machine().RoundReported(0, 0, RootOf(0), Nanoseconds{500}).ok());
-  ASSERT_EQ(run.machine().TakeActions().size(), 1u);  // EndRound 0
-  ASSERT_NE(run.machine().open_round(0), nullptr);
-  EXPECT_EQ(run.machine().open_round(0)->times().end, Nanoseconds{500});
-  EXPECT_EQ(run.machine().open_round(1)->times().begin, Nanoseconds{500});
+  run.Upload(0, 1, 1);
+  ASSERT_TRUE(run.machine().RoundReported(0, 1, RootOf(1), Nanoseconds{500}).ok());
+  ASSERT_EQ(run.machine().TakeActions().size(), 1u);  // EndRound 1
+  ASSERT_NE(run.machine().open_round(1), nullptr);
+  EXPECT_EQ(run.machine().open_round(1)->times().end, Nanoseconds{500});
+  EXPECT_EQ(run.machine().open_round(2)->times().begin, Nanoseconds{500});
   EXPECT_THAT(run.machine().TakeActions(), IsEmpty());
-  EXPECT_EQ(run.machine().open_round(0), nullptr);
+  EXPECT_EQ(run.machine().open_round(1), nullptr);
 }
 
 }  // namespace

@@ -72,17 +72,17 @@ const std::vector<Step>& Way() {
       {Join(0), ""},          {Ready(0), "G0"},       // one of two is ready
       {Join(1), "G1"},                                // the other makes its model
       {Ready(1), "AB"},                               // the base is asked from worker 0
-      {Base(0), "T0"},                                // round 0 trains
-      {Begin(0, 0, 10), ""},  {Begin(1, 0, 11), ""},
-      {Chunk(0, 0, 0), "U0"},                         // round 0: one of four chunks is in
-      {Chunk(1, 0, 0), ""},   {Chunk(0, 0, 1), ""},
-      {Chunk(1, 0, 1), "C0"},                         // committed, round 1 started, no report
-      {Report(0, 0, RootOf(0)), ""}, {Report(1, 0, RootOf(0)), "R1"},  // round 1 alone
-      {Eval(0, 1), ""},       {Eval(1, 1), ""},
+      {Base(0), "T1"},                                // round 1 trains
       {Begin(0, 1, 10), ""},  {Begin(1, 1, 11), ""},
-      {Chunk(0, 1, 0), ""},   {Chunk(1, 1, 0), ""},   {Chunk(0, 1, 1), ""},
-      {Chunk(1, 1, 1), "F1"},                         // finishing, no report of round 1
-      {Report(0, 1, RootOf(1)), ""}, {Report(1, 1, RootOf(1)), "F2"},  // finishing, no evaluation
+      {Chunk(0, 1, 0), "U1"},                         // round 1: one of four chunks is in
+      {Chunk(1, 1, 0), ""},   {Chunk(0, 1, 1), ""},
+      {Chunk(1, 1, 1), "C1"},                         // committed, round 2 started, no report
+      {Report(0, 1, RootOf(1)), ""}, {Report(1, 1, RootOf(1)), "R2"},  // round 2 alone
+      {Eval(0, 1), ""},       {Eval(1, 1), ""},
+      {Begin(0, 2, 10), ""},  {Begin(1, 2, 11), ""},
+      {Chunk(0, 2, 0), ""},   {Chunk(1, 2, 0), ""},   {Chunk(0, 2, 1), ""},
+      {Chunk(1, 2, 1), "F1"},                         // finishing, no report of round 2
+      {Report(0, 2, RootOf(2)), ""}, {Report(1, 2, RootOf(2)), "F2"},  // finishing, no evaluation
       {Eval(0, 2), ""},       {Eval(1, 2), "E"},      // ended
   };
   return way;
@@ -112,14 +112,14 @@ TEST(RunMachineTable, TheStraightWayGivesExactlyTheseActions) {
       outcomes,
       testing::ElementsAre(
           "id 0", "ok", "id 1", "ok; AskForBase 0 => awaiting the first base",
-          "ok; StartRound 0 members 0,1 joining 0,1 => in its rounds", "ok", "ok", "new",
-          "new; MergeChunk 0/0 from 0:10,1:11; SendSyncChunk 0/0", "new",
-          "new; MergeChunk 0/1 from 0:10,1:11; SendSyncChunk 0/1; CommitRound 0; "
-          "StartRound 1 evaluate members 0,1 joining ",
-          "ok", "ok; EndRound 0", "ok", "ok", "ok", "ok", "new",
+          "ok; StartRound 1 members 0,1 joining 0,1 => in its rounds", "ok", "ok", "new",
           "new; MergeChunk 1/0 from 0:10,1:11; SendSyncChunk 1/0", "new",
-          "new; MergeChunk 1/1 from 0:10,1:11; SendSyncChunk 1/1; CommitRound 1; Finish 0,1 => finishing", "ok",
-          "ok; EndRound 1", "ok", "ok; EndRun OK => ended"));
+          "new; MergeChunk 1/1 from 0:10,1:11; SendSyncChunk 1/1; CommitRound 1; "
+          "StartRound 2 evaluate members 0,1 joining ",
+          "ok", "ok; EndRound 1", "ok", "ok", "ok", "ok", "new",
+          "new; MergeChunk 2/0 from 0:10,1:11; SendSyncChunk 2/0", "new",
+          "new; MergeChunk 2/1 from 0:10,1:11; SendSyncChunk 2/1; CommitRound 2; Finish 0,1 => finishing", "ok",
+          "ok; EndRound 2", "ok", "ok; EndRun OK => ended"));
 }
 
 struct Row {
@@ -129,11 +129,11 @@ struct Row {
   std::string outcomes;
 };
 
-const std::vector<std::string> kSituations = {"G0", "G1", "AB", "T0", "U0", "C0", "R1", "F1", "F2", "E"};
+const std::vector<std::string> kSituations = {"G0", "G1", "AB", "T1", "U1", "C1", "R2", "F1", "F2", "E"};
 
 const std::vector<Row>& Table() {
   static const std::vector<Row> table = {
-      //                                 G0  |G1  |AB  |T0  |U0  |C0  |R1  |F1  |F2  |E
+      //                                 G0  |G1  |AB  |T1  |U1  |C1  |R2  |F1  |F2  |E
       {"join", Join({}),                "id 1|full|full|full|full|full|full|unav|unav|unav"},
       {"join as 0", Join(0),            "exists|exists|exists|exists|exists|exists|exists|unav|unav|unav"},
       {"join as 5", Join(5),            "range|range|range|range|range|range|range|unav|unav|unav"},
@@ -142,35 +142,35 @@ const std::vector<Row>& Table() {
                                         "unav|unav|unav"},
       {"ready 1, 3 chunks", Ready(1, 3), "pre|arg|arg|arg|arg|arg|arg|unav|unav|unav"},
       {"ready 1, 0 chunks", Ready(1, 0), "pre|arg|arg|arg|arg|arg|arg|unav|unav|unav"},
-      {"base 0", Base(0),               "pre|pre|ok; StartRound 0 members 0,1 joining 0,1 => in its rounds|"
+      {"base 0", Base(0),               "pre|pre|ok; StartRound 1 members 0,1 joining 0,1 => in its rounds|"
                                         "pre|pre|pre|pre|pre|pre|unav"},
       {"base 1", Base(1),               "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
-      {"begin 0 r0", Begin(0, 0, 10),   "pre|pre|pre|ok|ok|ok|pre|pre|pre|unav"},
-      {"begin 0 r0 other", Begin(0, 0, 99), "pre|pre|pre|ok|arg|arg|pre|pre|pre|unav"},
-      {"begin 0 r0 none", Begin(0, 0, 0), "pre|pre|pre|arg|arg|arg|pre|pre|pre|unav"},
-      {"begin 0 r1", Begin(0, 1, 10),   "pre|pre|pre|pre|pre|ok|ok|ok|pre|unav"},
-      {"begin 0 r2", Begin(0, 2, 10),   "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
-      {"chunk 0 r0 c0", Chunk(0, 0, 0), "pre|pre|pre|pre|dup|dup|pre|pre|pre|unav"},
-      {"chunk 0 r0 c1", Chunk(0, 0, 1), "pre|pre|pre|pre|new|dup|pre|pre|pre|unav"},
-      {"chunk 1 r0 c0", Chunk(1, 0, 0), "pre|pre|pre|pre|new; MergeChunk 0/0 from 0:10,1:11; SendSyncChunk 0/0|"
+      {"begin 0 r1", Begin(0, 1, 10),   "pre|pre|pre|ok|ok|ok|pre|pre|pre|unav"},
+      {"begin 0 r1 other", Begin(0, 1, 99), "pre|pre|pre|ok|arg|arg|pre|pre|pre|unav"},
+      {"begin 0 r1 none", Begin(0, 1, 0), "pre|pre|pre|arg|arg|arg|pre|pre|pre|unav"},
+      {"begin 0 r2", Begin(0, 2, 10),   "pre|pre|pre|pre|pre|ok|ok|ok|pre|unav"},
+      {"begin 0 r3", Begin(0, 3, 10),   "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
+      {"chunk 0 r1 c0", Chunk(0, 1, 0), "pre|pre|pre|pre|dup|dup|pre|pre|pre|unav"},
+      {"chunk 0 r1 c1", Chunk(0, 1, 1), "pre|pre|pre|pre|new|dup|pre|pre|pre|unav"},
+      {"chunk 1 r1 c0", Chunk(1, 1, 0), "pre|pre|pre|pre|new; MergeChunk 1/0 from 0:10,1:11; SendSyncChunk 1/0|"
                                         "dup|pre|pre|pre|unav"},
-      {"chunk 0 r0 c2", Chunk(0, 0, 2), "pre|pre|pre|pre|range|range|pre|pre|pre|unav"},
-      {"chunk 0 r1 c0", Chunk(0, 1, 0), "pre|pre|pre|pre|pre|pre|pre|dup|pre|unav"},
-      {"report 0 r0", Report(0, 0, RootOf(0)), "pre|pre|pre|pre|pre|ok|pre|pre|pre|unav"},
-      {"report 0 r0 wrong", Report(0, 0, RootOf(9)), "pre|pre|pre|pre|pre|loss|pre|pre|pre|unav"},
-      {"report 0 r1", Report(0, 1, RootOf(1)), "pre|pre|pre|pre|pre|pre|pre|ok|pre|unav"},
+      {"chunk 0 r1 c2", Chunk(0, 1, 2), "pre|pre|pre|pre|range|range|pre|pre|pre|unav"},
+      {"chunk 0 r2 c0", Chunk(0, 2, 0), "pre|pre|pre|pre|pre|pre|pre|dup|pre|unav"},
+      {"report 0 r1", Report(0, 1, RootOf(1)), "pre|pre|pre|pre|pre|ok|pre|pre|pre|unav"},
+      {"report 0 r1 wrong", Report(0, 1, RootOf(10)), "pre|pre|pre|pre|pre|loss|pre|pre|pre|unav"},
+      {"report 0 r2", Report(0, 2, RootOf(2)), "pre|pre|pre|pre|pre|pre|pre|ok|pre|unav"},
       {"evaluation 0 after 0", Eval(0, 0), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
       {"evaluation 0 after 1", Eval(0, 1), "pre|pre|pre|pre|pre|ok|ok|exists|pre|unav"},
       {"evaluation 0 after 2", Eval(0, 2), "pre|pre|pre|pre|pre|pre|pre|ok|ok|unav"},
       {"ready 9", Ready(9),             "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
       {"base 9", Base(9),               "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
-      {"begin 9", Begin(9, 0, 10),      "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
-      {"chunk 9", Chunk(9, 0, 0),       "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
-      {"report 9", Report(9, 0, RootOf(0)), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
+      {"begin 9", Begin(9, 1, 10),      "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
+      {"chunk 9", Chunk(9, 1, 0),       "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
+      {"report 9", Report(9, 1, RootOf(1)), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
       {"evaluation 9", Eval(9, 2),      "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
       {"left 0", Left(0),               "-|-|- => gathering workers|-|-|-|-|-|-|-"},
       {"left 1", Left(1),               "-|-|- => gathering workers|-|"
-                                        "-; MergeChunk 0/0 from 0:10; SendSyncChunk 0/0|-|-|-|-|-"},
+                                        "-; MergeChunk 1/0 from 0:10; SendSyncChunk 1/0|-|-|-|-|-"},
       {"left 9", Left(9),               "-|-|-|-|-|-|-|-|-|-"},
       {"stop", Stop(),                  "-; EndRun CANCELLED => ended|-; EndRun CANCELLED => ended|"
                                         "-; EndRun CANCELLED => ended|-; EndRun CANCELLED => ended|"
@@ -229,20 +229,20 @@ TEST(RunMachineTable, WhatIsRefusedOrDoubledChangesNothing) {
 
 TEST(RunMachineTable, MergesAndCommitsThatComeAfterTheEndAreIgnored) {
   CarriedMachine run = NewRun();
-  Walk(run, 0, StepsTo("U0"));
-  ASSERT_TRUE(run.machine().ChunkReceived(1, 0, 0, run.Tick()).ok());
+  Walk(run, 0, StepsTo("U1"));
+  ASSERT_TRUE(run.machine().ChunkReceived(1, 1, 0, run.Tick()).ok());
   run.machine().Stop(CancelledError("Ctrl-C"), run.Tick());
-  run.machine().ChunkMerged(0, 0, run.Tick());
-  run.machine().RoundCommitted(0, RootOf(0), run.Tick());
-  EXPECT_THAT(run.Carry(), testing::ElementsAre("MergeChunk 0/0 from 0:10,1:11", "EndRun CANCELLED"));
+  run.machine().ChunkMerged(1, 0, run.Tick());
+  run.machine().RoundCommitted(1, RootOf(1), run.Tick());
+  EXPECT_THAT(run.Carry(), testing::ElementsAre("MergeChunk 1/0 from 0:10,1:11", "EndRun CANCELLED"));
   EXPECT_EQ(run.machine().committed_rounds(), 0u);
 }
 
 TEST(RunMachineTable, RefusalsNameTheOpenRounds) {
   CarriedMachine run = NewRun();
-  Walk(run, 0, StepsTo("C0"));
+  Walk(run, 0, StepsTo("C1"));
   const Status status = run.machine().UploadBegun(0, 5, 10, run.Tick());
-  EXPECT_THAT(status.message(), testing::HasSubstr("round 5, which is not open (open: 0, 1;"));
+  EXPECT_THAT(status.message(), testing::HasSubstr("round 5, which is not open (open: 1, 2;"));
 }
 
 }  // namespace

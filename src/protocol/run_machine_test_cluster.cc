@@ -61,7 +61,7 @@ void Cluster::Chunk(WorkerId worker, uint32_t round, uint32_t chunk) {
     EXPECT_EQ(*fresh, model_.IsNew(worker, round, chunk));
     if (!*fresh) ++counts_.duplicates;
     model_.Delivered(worker, round, chunk);
-    if (run_.machine().committed_rounds() == round && run_.machine().open_round(round - 1)) ++counts_.overtaken;
+    if (run_.machine().committed_rounds() + 1 == round && run_.machine().open_round(round - 1)) ++counts_.overtaken;
   }
   Settle();
 }
@@ -112,7 +112,7 @@ void Cluster::Obey(const Action& action) {
     std::vector<uint32_t> order(options_.chunks);
     std::iota(order.begin(), order.end(), 0u);
     for (const WorkerId worker : start->members) {
-      if (start->evaluate) workers_.at(worker).session.push_back({Kind::kEvaluation, start->round});
+      if (start->evaluate) workers_.at(worker).session.push_back({Kind::kEvaluation, start->round - 1});
       workers_.at(worker).upload.push_back({Kind::kBegin, start->round});
       rng_.Shuffle(std::span(order));
       for (const uint32_t chunk : order) workers_.at(worker).upload.push_back({Kind::kChunk, start->round, chunk});
@@ -167,7 +167,7 @@ void Cluster::Nonsense() {
   const auto worker = static_cast<WorkerId>(rng_.Below(options_.plan.workers + 2)) - 1;
   const uint32_t recent = run_.machine().committed_rounds();
   const auto round = static_cast<uint32_t>(rng_.Below(3) == 0 ? rng_.Below(options_.plan.rounds + 2)
-                                                             : recent - std::min(recent, 1u) + rng_.Below(3));
+                                                             : recent + rng_.Below(3));
   const auto chunk = static_cast<uint32_t>(rng_.Below(options_.chunks + 1));
   switch (rng_.Below(8)) {
     case 0: return Ready(worker);
@@ -192,7 +192,7 @@ void Cluster::ChaoticStep() {
   } else if (dice < 53) {
     Leave(someone);
   } else if (dice < 54) {
-    Report(someone, run_.machine().committed_rounds() - 1, RootOf(1000));
+    Report(someone, run_.machine().committed_rounds(), RootOf(1000));
   } else if (dice < 60) {
     Join({});
   } else {

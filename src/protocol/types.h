@@ -11,6 +11,9 @@ namespace interlude {
 /// 0, 1, 2, ...: small numbers, because shards of data and slots of the journal follow from them.
 using WorkerId = int32_t;
 
+/// Rounds count from 1, everywhere: round r is the one that makes the base after r rounds.
+inline constexpr uint32_t kFirstRound = 1;
+
 /// What the whole run is to do.
 struct RunPlan {
   uint32_t workers = 1;         // waited for before the first round, and the most that may take part

@@ -51,6 +51,9 @@ Status WorkerSession::RoundStarted(uint32_t round) {
   if (stage_ != Stage::kReady && stage_ != Stage::kBetweenRounds) {
     return OutOfPlace("start round", *this);
   }
+  if (round < kFirstRound) {
+    return FailedPreconditionError("'start round {}' came; rounds count from {}", round, kFirstRound);
+  }
   if (stage_ == Stage::kBetweenRounds && round != round_ + 1) {
     return FailedPreconditionError("'start round {}' came after round {}; round {} was expected",
                                    round, round_, round_ + 1);

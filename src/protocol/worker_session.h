@@ -27,7 +27,7 @@ class WorkerSession {
   Status OfferedBase();
   /// The coordinator wants this worker's parameters as the first base.
   Status AskedForBase();
-  /// `round` must be the one after the last (any, for the first).
+  /// `round` must be the one after the last (any from kFirstRound on, for the first).
   Status RoundStarted(uint32_t round);
   /// The worker has applied, verified and reported the round it is in.
   Status RoundReported(uint32_t round);

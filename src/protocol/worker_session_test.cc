@@ -90,6 +90,13 @@ TEST(WorkerSession, BeginsWithAnyRoundAndThenCountsByOne) {
   EXPECT_EQ(session.round(), 18u);
 }
 
+TEST(WorkerSession, RefusesARoundBeforeTheFirst) {
+  WorkerSession session = SessionAt(Stage::kReady);
+  EXPECT_THAT(session.RoundStarted(0).message(), HasSubstr("rounds count from 1"));
+  EXPECT_EQ(session.stage(), Stage::kReady);
+  EXPECT_TRUE(session.RoundStarted(kFirstRound).ok());
+}
+
 TEST(WorkerSession, RefusesTheReportOfAnotherRound) {
   WorkerSession session = SessionAt(Stage::kInRound);
   const Status status = session.RoundReported(5);

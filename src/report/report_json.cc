@@ -148,6 +148,7 @@ std::string FormatRunJson(const RunSummary& run) {
                {"meta", run.meta},
                {"total", FromTotals(run)},
                {"typical_round", FromTypical(run.typical)}};
+  json["before_rounds"] = FromPhases(run.before_rounds);
   Json rounds = Json::array();
   for (const RoundSummary& round : run.rounds) rounds.push_back(FromRound(round));
   Json workers = Json::array();

@@ -96,12 +96,13 @@ std::string RoundsTable(const RunSummary& run, const ReportOptions& options) {
   return table.ToString();
 }
 
-std::string TypicalPhasesTable(const RunSummary& run) {
+std::string PhasesTable(const std::vector<PhaseSummary>& phases) {
+  if (phases.empty()) return "";
   Table table(
       {"phase", "n", "min", "median", "max", "max busy", "max cpu", "max delay", "MB", "failed"},
       1);
   std::string side;
-  for (const PhaseSummary& phase : run.typical.phases) {
+  for (const PhaseSummary& phase : phases) {
     const std::string by = IsWorkerPhase(phase.phase) ? "by the workers:" : "by the coordinator:";
     if (by != side) table.AddNote(by);
     side = by;

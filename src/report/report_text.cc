@@ -26,7 +26,9 @@ std::string FormatRunReport(const RunSummary& run, const ReportOptions& options)
     text += Section(
         "Phases of a median round (milliseconds; min, median, max over the n workers concerned; MB "
         "of all)",
-        internal::TypicalPhasesTable(run), options);
+        internal::PhasesTable(run.typical.phases), options);
+    text += Section("Before the first round (milliseconds, over the workers concerned)",
+                    internal::PhasesTable(run.before_rounds), options);
     if (options.phases_by_round) {
       text += Section("Worker phases by round (milliseconds, over workers)",
                       internal::PhasesByRoundTable(run, /*of_workers=*/true, options), options);

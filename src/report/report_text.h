@@ -16,7 +16,7 @@ std::string Footer(const RunSummary& run);
 // report_tables.cc
 std::string StagesSection(const RunSummary& run);
 std::string RoundsTable(const RunSummary& run, const ReportOptions& options);
-std::string TypicalPhasesTable(const RunSummary& run);
+std::string PhasesTable(const std::vector<PhaseSummary>& phases);
 /// One table a side: each phase a column, each round three lines (min, median, max).
 std::string PhasesByRoundTable(const RunSummary& run, bool of_workers,
                                const ReportOptions& options);

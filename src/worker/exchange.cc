@@ -251,7 +251,7 @@ StatusOr<uint32_t> UploadBase(WorkerContext& context) {
   WorkerModel& model = context.model;
   CallGroup calls;
   const BulkLink link{context.bulk, context.worker, context.session, calls};
-  PhaseTimer timer(Phase::kUpload, 0, context.worker, context.clock);
+  PhaseTimer timer(Phase::kShareBase, kBeforeRounds, context.worker, context.clock);
   Uploader uploader(link, timer);
   const auto send = [&] {
     return uploader.Send(

@@ -13,8 +13,8 @@ namespace interlude {
 
 /// One round's local training.
 struct TrainRequest {
-  uint32_t round = 0;
-  uint64_t first_step = 0;   // local steps done before this round, by any worker that was there: round * local_steps
+  uint32_t round = 1;        // from 1
+  uint64_t first_step = 0;   // local steps before this round, by any worker that was there: (round - 1) * local_steps
   uint32_t local_steps = 0;
 };
 

@@ -35,10 +35,10 @@ StatusOr<uint32_t> AgreeOnBase(WorkerContext& context, const StartRoundMessage& 
   INTERLUDE_RETURN_IF_ERROR(CheckChunks(context.model, start));
   StatusOr<uint32_t> retries = 0u;
   if (!start.repair_chunks.empty()) {
-    PhaseTimer verify(Phase::kVerify, start.round, context.worker, context.clock);
-    retries = RepairBase(context, start.round, start.repair_chunks, verify);
+    PhaseTimer share(Phase::kShareBase, start.round, context.worker, context.clock);
+    retries = RepairBase(context, start.round, start.repair_chunks, share);
     if (!retries.ok()) return retries;
-    context.spans.Record(verify.Finish());
+    context.spans.Record(share.Finish());
   }
   const Hash128 root = context.model.Root();
   if (root != start.base_root) {
@@ -74,7 +74,7 @@ class ProgressReporter {
 StatusOr<TrainResult> Train(WorkerContext& context, uint32_t round) {
   const uint32_t steps = context.config.round.local_steps;
   const TrainRequest request{
-      .round = round, .first_step = uint64_t{round} * steps, .local_steps = steps};
+      .round = round, .first_step = uint64_t{round - kFirstRound} * steps, .local_steps = steps};
   PhaseTimer timer(Phase::kTrain, round, context.worker, context.clock);
   ProgressReporter progress(context, round);
   StatusOr<TrainResult> result = RunProcessPhase(timer, [&] {
@@ -89,7 +89,7 @@ StatusOr<TrainResult> Train(WorkerContext& context, uint32_t round) {
 }  // namespace
 
 Status Evaluate(WorkerContext& context, uint32_t after_rounds, uint32_t part, uint32_t parts) {
-  PhaseTimer timer(Phase::kEvaluate, after_rounds, context.worker, context.clock);
+  PhaseTimer timer(Phase::kEvaluate, after_rounds + 1, context.worker, context.clock);
   const StatusOr<EvaluationResult> result =
       RunProcessPhase(timer, [&] { return context.trainer.Evaluate(part, parts); });
   if (!result.ok()) return result.status();
@@ -106,17 +106,18 @@ StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& sta
   INTERLUDE_ASSIGN_OR_RETURN(const uint32_t repair_retries, AgreeOnBase(context, start));
   if (start.evaluate) {
     INTERLUDE_RETURN_IF_ERROR(
-        Evaluate(context, start.round, start.evaluation_part, start.evaluation_parts));
+        Evaluate(context, start.round - 1, start.evaluation_part, start.evaluation_parts));
   }
   INTERLUDE_ASSIGN_OR_RETURN(const TrainResult trained, Train(context, start.round));
   INTERLUDE_ASSIGN_OR_RETURN(const ExchangeResult exchanged,
                              RunExchange(context, start.round, trained.samples));
+  const auto repaired = static_cast<uint32_t>(start.repair_chunks.size());
   context.control.Send(RoundReportMessage{.round = start.round,
                                           .root = context.model.Root(),
                                           .samples = trained.samples,
                                           .mean_loss = trained.mean_loss,
                                           .last_loss = trained.last_loss,
-                                          .repaired_chunks = exchanged.repaired_chunks,
+                                          .repaired_chunks = repaired + exchanged.repaired_chunks,
                                           .upload_bytes = exchanged.upload_bytes,
                                           .download_bytes = exchanged.download_bytes,
                                           .spans = context.spans.Take()});

@@ -15,7 +15,8 @@ namespace interlude {
 /// keep_going said no. Returns the retries.
 StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& start);
 
-/// Scores the parameters and sends the report.
+/// Scores the parameters and sends the report. The span belongs to the round that waits for it, the
+/// one after `after_rounds`; after the last round that is one which never comes.
 Status Evaluate(WorkerContext& context, uint32_t after_rounds, uint32_t part, uint32_t parts);
 
 }  // namespace interlude

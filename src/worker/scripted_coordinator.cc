@@ -104,7 +104,7 @@ Status ScriptedCoordinator::PlaySession(SessionStream& stream) {
     seen_.first_base = base_;
     for (const uint32_t chunk : script_.repair_at_start) BaseChunk(chunk)[0] += 1.0f;
   }
-  for (uint32_t round = 0; round < script_.config.round.rounds; ++round) {
+  for (uint32_t round = kFirstRound; round <= script_.config.round.rounds; ++round) {
     INTERLUDE_RETURN_IF_ERROR(PlayRound(stream, round));
   }
   if (script_.silent_goodbye) return OkStatus();
@@ -121,8 +121,8 @@ Status ScriptedCoordinator::PlaySession(SessionStream& stream) {
 
 StartRoundMessage ScriptedCoordinator::StartOf(uint32_t round) const {
   const auto before = seen_.roots.find(round - 1);
-  StartRoundMessage start{.round = round, .evaluate = script_.evaluate_first && round == 0};
-  if (round == 0) start.repair_chunks = script_.repair_at_start;
+  StartRoundMessage start{.round = round, .evaluate = script_.evaluate_first && round == kFirstRound};
+  if (round == kFirstRound) start.repair_chunks = script_.repair_at_start;
   if (script_.name_unknown_chunk) start.repair_chunks = {seen_.layout.num_chunks()};
   if (before != seen_.roots.end()) start.base_root = before->second;
   return start;
@@ -130,7 +130,7 @@ StartRoundMessage ScriptedCoordinator::StartOf(uint32_t round) const {
 
 Status ScriptedCoordinator::PlayRound(SessionStream& stream, uint32_t round) {
   StartRoundMessage start = StartOf(round);
-  if (round == 0) {
+  if (round == kFirstRound) {
     std::vector<Hash128> hashes;
     for (uint32_t chunk = 0; chunk < seen_.layout.num_chunks(); ++chunk)
       hashes.push_back(HashFloats(BaseChunk(chunk)));

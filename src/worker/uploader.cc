@@ -6,6 +6,13 @@
 #include "wire/chunk_stream.h"
 
 namespace interlude {
+namespace {
+
+std::string NameOf(const UploadHeader& header) {
+  return header.kind == UploadKind::kBase ? "the first base" : fmt::format("round {}", header.round);
+}
+
+}  // namespace
 
 Status Uploader::Send(UploadHeader header, uint32_t num_chunks, const Provide& provide) {
   header.worker = link_.worker;
@@ -14,7 +21,7 @@ Status Uploader::Send(UploadHeader header, uint32_t num_chunks, const Provide& p
     const Status status = Attempt(header, num_chunks, provide);
     if (status.ok() || attempt == kBulkAttempts || !MayRetry(status, link_.calls)) return status;
     ++retries_;
-    LogWarning("upload of round {} broke ({}); trying again, attempt {} of {}", header.round,
+    LogWarning("upload of {} broke ({}); trying again, attempt {} of {}", NameOf(header),
                status.ToString(), attempt + 1, kBulkAttempts);
   }
 }
@@ -48,7 +55,7 @@ Status Uploader::Attempt(const UploadHeader& header, uint32_t num_chunks, const 
   const PhaseTimer::Scope scope = timer_.Enter();
   if (open && complete) writer->WritesDone();
   const Status status = FromGrpc(writer->Finish());
-  if (!complete) return CancelledError("the upload of round {} was given up", header.round);
+  if (!complete) return CancelledError("the upload of {} was given up", NameOf(header));
   return status;
 }
 

@@ -98,7 +98,7 @@ Status Worker::Join() {
 Status Worker::MakeModel(const WelcomeMessage& welcome) {
   INTERLUDE_ASSIGN_OR_RETURN(
       config_, ParseRunConfig(welcome.config_toml, "the coordinator's configuration"));
-  PhaseTimer prepare(Phase::kPrepare, 0, welcome.worker, clock_);
+  PhaseTimer prepare(Phase::kPrepare, kBeforeRounds, welcome.worker, clock_);
   const Status made = RunProcessPhase(prepare, [&] {
     StatusOr<std::unique_ptr<LocalTrainer>> trainer =
         make_trainer_(config_, welcome.worker, welcome.workers, threads_);

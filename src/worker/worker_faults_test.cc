@@ -78,7 +78,7 @@ TEST_P(WorkerFaults, ADamagedSyncChunkIsFetchedAgainAndAppliedOnce) {
   EXPECT_EQ(run.outcome->retries, 3u);  // once in each round
   ASSERT_EQ(run.seen.downloads.size(), 6u);
   EXPECT_THAT(run.seen.downloads[1].chunks, ElementsAre(2, 3, 4, 5));
-  EXPECT_EQ(run.seen.reports[2].root, run.seen.roots.at(2));
+  EXPECT_EQ(run.seen.reports[2].root, run.seen.roots.at(3));
   EXPECT_EQ(run.seen.reports[2].repaired_chunks, 0u);
 }
 
@@ -90,7 +90,7 @@ TEST_P(WorkerFaults, ABrokenDownloadGoesOnWhereItBroke) {
   const Played run = Play(script);
   ASSERT_TRUE(run.outcome.ok()) << run.outcome.status().ToString();
   EXPECT_EQ(run.outcome->retries, 6u);
-  EXPECT_EQ(run.seen.reports[2].root, run.seen.roots.at(2));
+  EXPECT_EQ(run.seen.reports[2].root, run.seen.roots.at(3));
 }
 
 TEST_P(WorkerFaults, ADownloadThatBreaksEveryTimeIsGivenUpAfterThreeAttempts) {
@@ -134,9 +134,9 @@ TEST_P(WorkerFaults, ExactlyTheChunksThatDifferAfterApplyingAreRepaired) {
   ASSERT_EQ(run.seen.downloads.size(), 6u);
   EXPECT_EQ(run.seen.downloads[1].kind, DownloadKind::kBase);
   EXPECT_THAT(run.seen.downloads[1].chunks, ElementsAre(0, 5));
-  for (uint32_t round = 0; round < 3; ++round) {
-    EXPECT_EQ(run.seen.reports[round].repaired_chunks, 2u);
-    EXPECT_EQ(run.seen.reports[round].root, run.seen.roots.at(round));
+  for (uint32_t round = 1; round <= 3; ++round) {
+    EXPECT_EQ(run.seen.reports[round - 1].repaired_chunks, 2u);
+    EXPECT_EQ(run.seen.reports[round - 1].root, run.seen.roots.at(round));
   }
 }
 
@@ -147,7 +147,7 @@ TEST(Worker, AChunkThatStaysWrongAfterItsRepairIsDataLoss) {
   const Played run = Play(script);
   EXPECT_EQ(run.outcome.status().code(), StatusCode::kDataLoss);
   EXPECT_THAT(run.outcome.status().message(),
-              HasSubstr("round 0, chunk 4: the repaired base hashes to"));
+              HasSubstr("round 1, chunk 4: the repaired base hashes to"));
 }
 
 TEST(Worker, ABaseThatIsNotTheCoordinatorsIsDataLossBeforeAnyTraining) {
@@ -155,7 +155,7 @@ TEST(Worker, ABaseThatIsNotTheCoordinatorsIsDataLossBeforeAnyTraining) {
   script.wrong_base_root = true;
   const Played run = Play(script);
   EXPECT_EQ(run.outcome.status().code(), StatusCode::kDataLoss);
-  EXPECT_THAT(run.outcome.status().message(), HasSubstr("worker 0: the base of round 0 has root"));
+  EXPECT_THAT(run.outcome.status().message(), HasSubstr("worker 0: the base of round 1 has root"));
   EXPECT_TRUE(run.seen.progress.empty());
 }
 
@@ -170,11 +170,11 @@ TEST(Worker, ARepairOfAChunkThatIsNotThereIsRefused) {
 
 TEST_P(WorkerFaults, NanInTheParametersIsToldByNameAndNotSent) {
   const Played run = Play(SmallScript(GetParam()), [](uint32_t round, std::span<float> parameters) {
-    if (round == 1) parameters[700] = std::numeric_limits<float>::quiet_NaN();
+    if (round == 2) parameters[700] = std::numeric_limits<float>::quiet_NaN();
   });
   // 1000 parameters: embedding has 501, encoder 249, head the rest.
   const std::string text =
-      "worker 0, round 1: the change of encoder.weight[199] is NaN or infinite";
+      "worker 0, round 2: the change of encoder.weight[199] is NaN or infinite";
   EXPECT_EQ(run.outcome.status().code(), StatusCode::kDataLoss);
   EXPECT_THAT(run.outcome.status().message(), HasSubstr(text));
   ASSERT_EQ(run.seen.leaves.size(), 1u);
@@ -207,7 +207,7 @@ TEST_P(WorkerFaults, StopsPolitelyWhenToldToWhileTraining) {
   const Played run = Play(
       SmallScript(GetParam()),
       [&](uint32_t round, std::span<float>) {
-        if (round == 1) stop = true;
+        if (round == 2) stop = true;
       },
       [&] { return stop.load(); });
   EXPECT_EQ(run.outcome.status(),

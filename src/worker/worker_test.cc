@@ -40,9 +40,9 @@ void ExpectExchangeWasRight(const RunConfig& config, const Seen& seen) {
   const Codec codec = config.round.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
   std::vector<float> residual(config.round.error_feedback ? base.size() : 0);
   ThreadPool pool(1);
-  for (uint32_t round = 0; round < config.round.rounds; ++round) {
+  for (uint32_t round = 1; round <= config.round.rounds; ++round) {
     const TrainRequest request{.round = round,
-                               .first_step = round * config.round.local_steps,
+                               .first_step = (round - 1) * config.round.local_steps,
                                .local_steps = config.round.local_steps};
     ASSERT_TRUE(trainer->TrainRound(request, [](uint32_t, double) { return true; }).ok());
     std::vector<Hash128> hashes;
@@ -56,8 +56,8 @@ void ExpectExchangeWasRight(const RunConfig& config, const Seen& seen) {
       Apply(codec, seen.syncs.at(round)[chunk], part(base), part(parameters), pool);
       hashes.push_back(HashFloats(part(base)));
     }
-    EXPECT_EQ(seen.reports[round].root, RootHash(hashes));
-    EXPECT_EQ(seen.reports[round].root, seen.roots.at(round));
+    EXPECT_EQ(seen.reports[round - 1].root, RootHash(hashes));
+    EXPECT_EQ(seen.reports[round - 1].root, seen.roots.at(round));
   }
 }
 
@@ -74,7 +74,7 @@ TEST_P(WorkerModes, UploadsExactlyItsDeltasAndEndsWithTheCoordinatorsBase) {
   EXPECT_EQ(run.outcome->worker, 0);
   EXPECT_EQ(run.outcome->rounds, 3u);
   EXPECT_EQ(run.outcome->retries, 0u);
-  EXPECT_EQ(run.outcome->root_hash, run.seen.roots.at(2).ToHex());
+  EXPECT_EQ(run.outcome->root_hash, run.seen.roots.at(3).ToHex());
   ASSERT_EQ(run.seen.reports.size(), 3u);
   ExpectExchangeWasRight(script.config, run.seen);
   ASSERT_EQ(run.seen.leaves.size(), 1u);
@@ -105,16 +105,33 @@ TEST(Worker, TellsWhoItIsAndWhatItHasWhenItJoins) {
   }
 }
 
+/// (round, chunks) of each span of sharing the base.
+std::vector<std::pair<uint32_t, uint32_t>> Shared(const Seen& seen) {
+  std::vector<std::pair<uint32_t, uint32_t>> shared;
+  for (const RoundReportMessage& report : seen.reports) {
+    for (const Span& span : report.spans) {
+      if (span.phase == Phase::kShareBase) shared.emplace_back(span.round, span.chunks);
+    }
+  }
+  return shared;
+}
+
+TEST(Worker, SharingTheBaseIsAPhaseOfItsOwn) {
+  EXPECT_THAT(Shared(Play({.config = SmallConfig()}).seen), ElementsAre(std::pair(kBeforeRounds, 6u)));
+  EXPECT_THAT(Shared(Play({.config = SmallConfig(), .repair_at_start = {1, 5}}).seen),
+              ElementsAre(std::pair(kBeforeRounds, 6u), std::pair(1u, 2u)));
+}
+
 TEST(Worker, HeadersNameKindRoundCodecAndSamples) {
   const Played run = Play({.config = SmallConfig()});
   ASSERT_EQ(run.seen.uploads.size(), 4u);
   EXPECT_EQ(run.seen.uploads[0].kind, UploadKind::kBase);
   EXPECT_EQ(run.seen.uploads[0].codec, Codec::kFp32);
-  for (uint32_t round = 0; round < 3; ++round) {
-    EXPECT_EQ(run.seen.uploads[round + 1].kind, UploadKind::kDelta);
-    EXPECT_EQ(run.seen.uploads[round + 1].round, round);
-    EXPECT_EQ(run.seen.uploads[round + 1].codec, Codec::kQ4);
-    EXPECT_EQ(run.seen.uploads[round + 1].samples, 4u * SmallConfig().train.batch);
+  for (uint32_t round = 1; round <= 3; ++round) {
+    EXPECT_EQ(run.seen.uploads[round].kind, UploadKind::kDelta);
+    EXPECT_EQ(run.seen.uploads[round].round, round);
+    EXPECT_EQ(run.seen.uploads[round].codec, Codec::kQ4);
+    EXPECT_EQ(run.seen.uploads[round].samples, 4u * SmallConfig().train.batch);
   }
 }
 
@@ -128,7 +145,7 @@ TEST(Worker, ReportsLossSamplesBytesAndASpanOfEachPhase) {
   const Played run = Play({.config = SmallConfig()});
   ASSERT_EQ(run.seen.reports.size(), 3u);
   size_t payload_bytes = 0;
-  for (const auto& payload : run.seen.deltas.at(1)) payload_bytes += payload.size();
+  for (const auto& payload : run.seen.deltas.at(2)) payload_bytes += payload.size();
   const RoundReportMessage& report = run.seen.reports[1];
   EXPECT_EQ(report.samples, 4u * SmallConfig().train.batch);
   EXPECT_EQ(report.upload_bytes, payload_bytes);
@@ -137,7 +154,7 @@ TEST(Worker, ReportsLossSamplesBytesAndASpanOfEachPhase) {
   std::multiset<Phase> phases;
   for (const Span& span : report.spans) {
     phases.insert(span.phase);
-    EXPECT_EQ(span.round, 1u);
+    EXPECT_EQ(span.round, 2u);
     EXPECT_TRUE(span.ok);
     if (span.phase == Phase::kWait || span.phase == Phase::kTrain) continue;
     EXPECT_EQ(span.chunks, 6u) << PhaseName(span.phase);
@@ -152,7 +169,7 @@ TEST(Worker, SendsProgressWithTheFirstStepAndThenAsTimePasses) {
   // The clock of these tests stands still, so each round reports its first step and no other.
   const Played run = Play({.config = SmallConfig()});
   ASSERT_EQ(run.seen.progress.size(), 3u);
-  EXPECT_EQ(run.seen.progress[2].round, 2u);
+  EXPECT_EQ(run.seen.progress[2].round, 3u);
   EXPECT_EQ(run.seen.progress[2].steps_done, 1u);
   EXPECT_EQ(run.seen.progress[2].steps, 4u);
 }
@@ -163,8 +180,13 @@ TEST(Worker, EvaluatesWhenToldToAndAtTheEnd) {
   EXPECT_EQ(run.seen.evaluations[0].after_rounds, 0u);
   EXPECT_EQ(run.seen.evaluations[1].after_rounds, 3u);
   EXPECT_EQ(run.seen.evaluations[1].samples, 10'000u);
-  ASSERT_FALSE(run.seen.evaluations[1].spans.empty());
-  EXPECT_EQ(run.seen.evaluations[1].spans.back().phase, Phase::kEvaluate);
+  // The span stands in the round that waits for it: the first, and the one after the last.
+  const std::pair<size_t, uint32_t> expected[] = {{0, 1}, {1, 4}};
+  for (const auto& [i, round] : expected) {
+    ASSERT_FALSE(run.seen.evaluations[i].spans.empty());
+    EXPECT_EQ(run.seen.evaluations[i].spans.back().phase, Phase::kEvaluate);
+    EXPECT_EQ(run.seen.evaluations[i].spans.back().round, round);
+  }
 }
 
 TEST(Worker, FetchesTheChunksItIsToldToRepairBeforeItTrains) {
@@ -173,7 +195,9 @@ TEST(Worker, FetchesTheChunksItIsToldToRepairBeforeItTrains) {
   ASSERT_TRUE(run.outcome.ok()) << run.outcome.status().ToString();
   EXPECT_EQ(run.seen.downloads[0].kind, DownloadKind::kBase);
   EXPECT_THAT(run.seen.downloads[0].chunks, ElementsAre(1, 5));
-  EXPECT_EQ(run.seen.reports[2].root, run.seen.roots.at(2));
+  EXPECT_EQ(run.seen.reports[0].repaired_chunks, 2u);
+  EXPECT_EQ(run.seen.reports[1].repaired_chunks, 0u);
+  EXPECT_EQ(run.seen.reports[2].root, run.seen.roots.at(3));
 }
 
 }  // namespace
