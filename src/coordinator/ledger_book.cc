@@ -53,13 +53,21 @@ void LedgerBook::Joined(WorkerId worker, const JoinMessage& join) {
   record.visible_cores = join.visible_cores;
   record.quota_cores = join.quota_cores;
   record.usable_cores = join.usable_cores;
-  record.threads = join.threads;
   record.software = join.software;
   record.joined_ns = clock_.Now().count();
+  joined_[worker] = record;
   Check(database_->AddWorker(record));
 }
 
+void LedgerBook::Ready(WorkerId worker, int32_t threads) {
+  const auto it = joined_.find(worker);
+  if (it == joined_.end()) return;
+  it->second.threads = threads;
+  Check(database_->AddWorker(it->second));
+}
+
 void LedgerBook::Left(WorkerId worker, const std::string& reason) {
+  joined_.erase(worker);
   Check(database_->WorkerLeft(worker, clock_.Now().count(), reason));
 }
 

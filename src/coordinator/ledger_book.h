@@ -25,6 +25,8 @@ class LedgerBook {
 
   void Meta(const std::string& key, const std::string& value);
   void Joined(WorkerId worker, const JoinMessage& join);
+  /// The worker that joined has made its model and chosen its threads.
+  void Ready(WorkerId worker, int32_t threads);
   void Left(WorkerId worker, const std::string& reason);
   void Event(const std::string& kind, WorkerId worker, const std::string& text);
 
@@ -52,6 +54,7 @@ class LedgerBook {
   const std::unique_ptr<RunDatabase> database_;
   SpanRecorder& recorder_;
   const Clock& clock_;
+  std::map<WorkerId, WorkerRecord> joined_;  // who is here
   std::map<uint32_t, OpenRound> open_;
   uint32_t first_open_ = kFirstRound;
   std::vector<Span> late_spans_;  // of no round, or of rounds that were written already

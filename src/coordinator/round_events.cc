@@ -96,6 +96,7 @@ Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
   }
   members_[worker].offered_hashes = std::move(message.chunk_hashes);
   book_.WorkerSpans(worker, std::move(message.spans));
+  book_.Ready(worker, message.threads);
   return machine_.WorkerReady(worker, num_chunks, shared_.clock.Now());
 }
 

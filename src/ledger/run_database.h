@@ -36,7 +36,7 @@ struct WorkerRecord {
   int32_t visible_cores = 0;
   double quota_cores = 0;  // 0: none
   int32_t usable_cores = 0;
-  int32_t threads = 0;    // of its compute pools
+  int32_t threads = 0;    // of its compute pools; 0 until it has made its model
   std::string software;   // version text
   int64_t joined_ns = 0;  // coordinator's monotonic clock
   std::optional<int64_t> left_ns;

@@ -72,7 +72,6 @@ TEST(HostileMessages, JoinFieldsAreBounded) {
   refuse([](v1::Join& j) { j.set_requested_worker(kMaxWorkers); }, "requested_worker is 65536");
   refuse([](v1::Join& j) { j.set_visible_cores(-2); }, "visible_cores is -2");
   refuse([](v1::Join& j) { j.set_usable_cores(1 << 30); }, "usable_cores is 1073741824");
-  refuse([](v1::Join& j) { j.set_threads(-1); }, "threads is -1");
   refuse([](v1::Join& j) { j.set_quota_cores(kNan); }, "quota_cores is nan");
   refuse([](v1::Join& j) { j.set_quota_cores(-0.5); }, "quota_cores is -0.5");
 }
@@ -93,6 +92,7 @@ TEST(HostileMessages, ALayoutThatDoesNotMatchItsSignatureIsRefused) {
          "3 chunk hashes, but the layout has 2 chunks");
   refuse([](v1::BaseOffer& o) { o.clear_chunk_hashes(); }, "0 chunk hashes");
   refuse([](v1::BaseOffer& o) { o.set_chunk_params(65); }, "chunk_params is 65");
+  refuse([](v1::BaseOffer& o) { o.set_threads(-1); }, "threads is -1");
   refuse([](v1::BaseOffer& o) { o.mutable_tensors(0)->set_shape(0, -64); },
          "each dimension must be at least 1");
   refuse([](v1::BaseOffer& o) { o.mutable_tensors(0)->set_shape(0, 1ll << 60); }, "has more than");

@@ -30,13 +30,13 @@ struct JoinMessage {
   int32_t visible_cores = 0;
   double quota_cores = 0;  // 0: none
   int32_t usable_cores = 0;
-  int32_t threads = 0;
 };
 
 struct BaseOfferMessage {
   Layout layout;  // rebuilt and checked against the sender's signature when it arrives
   std::vector<Hash128> chunk_hashes;
   std::vector<Span> spans;
+  int32_t threads = 0;
 };
 
 struct ProgressMessage {

@@ -30,7 +30,6 @@ void Fill(const JoinMessage& message, v1::WorkerMessage& proto) {
   join.set_visible_cores(message.visible_cores);
   join.set_quota_cores(message.quota_cores);
   join.set_usable_cores(message.usable_cores);
-  join.set_threads(message.threads);
 }
 
 StatusOr<JoinMessage> Read(const v1::Join& proto) {
@@ -39,7 +38,6 @@ StatusOr<JoinMessage> Read(const v1::Join& proto) {
   INTERLUDE_RETURN_IF_ERROR(CheckRange("process_id", proto.process_id(), 0, kMost));
   INTERLUDE_RETURN_IF_ERROR(CheckRange("visible_cores", proto.visible_cores(), 0, kMostCores));
   INTERLUDE_RETURN_IF_ERROR(CheckRange("usable_cores", proto.usable_cores(), 0, kMostCores));
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("threads", proto.threads(), 0, kMostCores));
   INTERLUDE_RETURN_IF_ERROR(CheckFinite("quota_cores", proto.quota_cores()));
   if (proto.quota_cores() < 0)
     return InvalidArgumentError("quota_cores is {}", proto.quota_cores());
@@ -49,8 +47,7 @@ StatusOr<JoinMessage> Read(const v1::Join& proto) {
                       .process_id = proto.process_id(),
                       .visible_cores = proto.visible_cores(),
                       .quota_cores = proto.quota_cores(),
-                      .usable_cores = proto.usable_cores(),
-                      .threads = proto.threads()};
+                      .usable_cores = proto.usable_cores()};
   if (proto.has_requested_worker()) {
     INTERLUDE_RETURN_IF_ERROR(
         CheckRange("requested_worker", proto.requested_worker(), 0, kMaxWorkers - 1));
@@ -70,6 +67,7 @@ void Fill(const BaseOfferMessage& message, v1::WorkerMessage& proto) {
   *offer.mutable_signature() = ToProto(message.layout.signature());
   for (const Hash128& hash : message.chunk_hashes) *offer.add_chunk_hashes() = ToProto(hash);
   FillSpans(message.spans, *offer.mutable_spans());
+  offer.set_threads(message.threads);
 }
 
 StatusOr<Layout> ReadLayout(const v1::BaseOffer& proto) {
@@ -107,6 +105,8 @@ StatusOr<BaseOfferMessage> Read(const v1::BaseOffer& proto) {
   message.chunk_hashes.reserve(message.layout.num_chunks());
   for (const v1::Hash& hash : proto.chunk_hashes()) message.chunk_hashes.push_back(FromProto(hash));
   INTERLUDE_ASSIGN_OR_RETURN(message.spans, ReadSpans(proto.spans()));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("threads", proto.threads(), 0, kMostCores));
+  message.threads = proto.threads();
   return message;
 }
 

@@ -82,6 +82,7 @@ void ScriptedCoordinator::MakeBase(const BaseOfferMessage& offer) {
   MutexLock lock(mutex_);
   seen_.layout = offer.layout;
   seen_.offered_hashes = offer.chunk_hashes;
+  seen_.threads = offer.threads;
   base_.resize(offer.layout.total_params());
 }
 

@@ -48,6 +48,7 @@ struct Seen {
   JoinMessage join;
   Layout layout;
   std::vector<Hash128> offered_hashes;
+  int32_t threads = 0;  // as offered with the base
   std::vector<float> first_base;
   std::map<uint32_t, std::vector<std::vector<std::byte>>> deltas;  // round -> chunk -> payload
   std::map<uint32_t, std::vector<std::vector<std::byte>>> syncs;  // as the coordinator applied them

@@ -7,6 +7,7 @@
 
 #include "base/cpu_quota.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "protocol/worker_session.h"
 #include "worker/channels.h"
 #include "worker/exchange.h"
@@ -48,7 +49,7 @@ class Worker {
   Handled On(const GoodbyeMessage& goodbye);
 
   Status MakeModel(const WelcomeMessage& welcome);
-  void LogThreads(const CpuLimits& limits) const;
+  void ChooseThreads();
   bool KeepGoing() const { return !stop_() && !control_->over(); }
   Status CoordinatorsWord();
   Status Ended();
@@ -58,6 +59,7 @@ class Worker {
   const TrainerFactory& make_trainer_;
   const Clock& clock_;
   const std::function<bool()>& stop_;
+  const CpuLimits limits_ = ReadCpuLimits();
   int threads_ = 1;
   WorkerSession session_;
   WorkerOutcome outcome_;
@@ -71,33 +73,34 @@ class Worker {
   std::optional<WorkerContext> context_;
 };
 
-void Worker::LogThreads(const CpuLimits& limits) const {
+/// What was asked of this process, else of all processes of the run, else what the machine gives.
+void Worker::ChooseThreads() {
+  threads_ = options_.threads > 0   ? options_.threads
+             : config_.threads > 0 ? static_cast<int>(config_.threads)
+                                   : limits_.UsableCores();
   LogInfo("{}; threads: codec {}, trainer {}, gRPC 3 for the streams and its own pollers",
-          limits.ToString(), threads_, threads_);
+          limits_.ToString(), threads_, threads_);
 }
 
 Status Worker::Join() {
-  const CpuLimits limits = ReadCpuLimits();
-  threads_ = options_.threads > 0 ? options_.threads : limits.UsableCores();
-  LogThreads(limits);
   INTERLUDE_ASSIGN_OR_RETURN(const Channels channels,
                              Connect(options_.coordinator, options_.connect_timeout, stop_));
   bulk_ = v1::Coordinator::NewStub(channels.bulk);
   control_ = std::make_unique<ControlStream>(channels.control, options_.coordinator);
-  control_->Send(JoinMessage{.software = "interlude " INTERLUDE_VERSION,
+  control_->Send(JoinMessage{.software = kSoftwareVersion,
                              .host = HostName(),
                              .process_id = ::getpid(),
                              .requested_worker = options_.requested_worker,
-                             .visible_cores = limits.visible_cores,
-                             .quota_cores = limits.quota_cores.value_or(0),
-                             .usable_cores = limits.UsableCores(),
-                             .threads = threads_});
+                             .visible_cores = limits_.visible_cores,
+                             .quota_cores = limits_.quota_cores.value_or(0),
+                             .usable_cores = limits_.UsableCores()});
   return OkStatus();
 }
 
 Status Worker::MakeModel(const WelcomeMessage& welcome) {
   INTERLUDE_ASSIGN_OR_RETURN(
       config_, ParseRunConfig(welcome.config_toml, "the coordinator's configuration"));
+  ChooseThreads();
   PhaseTimer prepare(Phase::kPrepare, kBeforeRounds, welcome.worker, clock_);
   const Status made = RunProcessPhase(prepare, [&] {
     StatusOr<std::unique_ptr<LocalTrainer>> trainer =
@@ -125,8 +128,10 @@ Worker::Handled Worker::On(const WelcomeMessage& welcome) {
           welcome.worker, welcome.workers);
   INTERLUDE_RETURN_IF_ERROR(MakeModel(welcome));
   INTERLUDE_RETURN_IF_ERROR(session_.OfferedBase());
-  control_->Send(BaseOfferMessage{
-      .layout = model_->layout(), .chunk_hashes = model_->chunk_hashes(), .spans = spans_.Take()});
+  control_->Send(BaseOfferMessage{.layout = model_->layout(),
+                                  .chunk_hashes = model_->chunk_hashes(),
+                                  .spans = spans_.Take(),
+                                  .threads = threads_});
   return false;
 }
 

@@ -18,7 +18,8 @@ namespace interlude {
 struct WorkerOptions {
   std::string coordinator;  // "host:port"
   std::optional<WorkerId> requested_worker;
-  /// Threads of the codec's pool and of the trainer; 0: the machine's usable cores.
+  /// Threads of the codec's pool and of the trainer; 0: the configuration's, and where it names none
+  /// the machine's usable cores.
   int threads = 0;
   /// How long to try to reach the coordinator before giving up.
   Nanoseconds connect_timeout = std::chrono::seconds(30);

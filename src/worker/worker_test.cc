@@ -7,6 +7,7 @@
 #include <atomic>
 #include <set>
 
+#include "base/cpu_quota.h"
 #include "codec/chunk_codec.h"
 #include "worker/scripted_coordinator.h"
 #include "worker/test_trainer.h"
@@ -92,7 +93,6 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Worker, TellsWhoItIsAndWhatItHasWhenItJoins) {
   const Played run = Play({.config = SmallConfig()}, 2);
   EXPECT_EQ(run.seen.join.protocol_version, kProtocolVersion);
-  EXPECT_EQ(run.seen.join.threads, 2);
   EXPECT_GT(run.seen.join.usable_cores, 0);
   EXPECT_THAT(run.seen.join.software, ::testing::StartsWith("interlude "));
   EXPECT_EQ(run.seen.join.requested_worker, std::nullopt);
@@ -103,6 +103,14 @@ TEST(Worker, TellsWhoItIsAndWhatItHasWhenItJoins) {
     EXPECT_EQ(run.seen.offered_hashes[chunk],
               HashFloats(std::span(run.seen.first_base).subspan(range.begin, range.count)));
   }
+}
+
+TEST(Worker, TakesItsThreadsFromItsOptionsElseFromTheConfigurationElseFromTheMachine) {
+  Script script{.config = SmallConfig()};
+  EXPECT_EQ(Play(script, 0).seen.threads, ReadCpuLimits().UsableCores());
+  script.config.threads = 3;
+  EXPECT_EQ(Play(script, 0).seen.threads, 3);
+  EXPECT_EQ(Play(script, 2).seen.threads, 2);
 }
 
 /// (round, chunks) of each span of sharing the base.
