@@ -218,6 +218,7 @@ TEST_F(ProcessTest, APortInUseIsNamed) {
   EXPECT_EQ(run.AwaitExit(), kExitFailed) << run.output();
   EXPECT_THAT(run.output(), HasSubstr(address));
   EXPECT_THAT(run.output(), HasSubstr("in use"));
+  EXPECT_THAT(run.output(), Not(HasSubstr("chttp2"))) << "gRPC's own lines above ours";
   holder.Signal(SIGTERM);
   EXPECT_EQ(holder.AwaitExit(), kExitInterrupted) << holder.output();
 }

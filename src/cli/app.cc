@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,6 +68,8 @@ int ReportUsageError(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int RunApp(CLI::App& app, const Action& chosen, int argc, const char* const* argv) {
+  // Our own errors say what gRPC would print above them, with lines of its source.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {

@@ -12,7 +12,8 @@ namespace interlude {
 using Action = std::function<int()>;
 
 /// Parses and runs `chosen`, which the options' callbacks set. kExitUsage, with the reason and for
-/// a mistyped option the nearest one on stderr, when the command line is wrong.
+/// a mistyped option the nearest one on stderr, when the command line is wrong. Keeps gRPC from
+/// printing, unless the environment has a GRPC_VERBOSITY.
 int RunApp(CLI::App& app, const Action& chosen, int argc, const char* const* argv);
 
 /// Prints "error: ..." to stderr and returns `exit_code`.
