@@ -128,7 +128,8 @@ void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
       ->type_name("K")
       ->check(CLI::Range(0, kMostWorkers - 1).description(""));
   AddThreadsOption(app, options.threads,
-                   "Threads for training and codec; without it the usable cores");
+                   "Threads for training and codec; without it what the configuration or the usable "
+                   "cores say");
 }
 
 std::vector<std::string> WorkerCommand(const std::string& program,
