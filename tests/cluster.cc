@@ -27,10 +27,13 @@ class Recording final : public LocalTrainer {
   }
   const Layout& layout() const override { return inner_->layout(); }
   std::span<float> parameters() override { return inner_->parameters(); }
-  StatusOr<TrainResult> TrainRound(const TrainRequest& request, const StepCallback& on_step) override {
+  StatusOr<TrainResult> TrainRound(const TrainRequest& request,
+                                   const StepCallback& on_step) override {
     return inner_->TrainRound(request, on_step);
   }
-  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override { return inner_->Evaluate(part, parts); }
+  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
+    return inner_->Evaluate(part, parts);
+  }
 
  private:
   const std::unique_ptr<LocalTrainer> inner_;
@@ -41,14 +44,16 @@ class Recording final : public LocalTrainer {
 TrainerFactory MakeFactory(const ClusterOptions& options, FinalParameters& final_parameters) {
   return [&options, &final_parameters](const RunConfig& config, WorkerId worker, uint32_t workers,
                                        int /*threads*/) -> StatusOr<std::unique_ptr<LocalTrainer>> {
-    INTERLUDE_ASSIGN_OR_RETURN(std::unique_ptr<LocalTrainer> trainer, CreateSyntheticTrainer(config, worker, workers));
+    INTERLUDE_ASSIGN_OR_RETURN(std::unique_ptr<LocalTrainer> trainer,
+                               CreateSyntheticTrainer(config, worker, workers));
     if (options.hook) trainer = options.hook(std::move(trainer), worker);
     return std::unique_ptr<LocalTrainer>(
         std::make_unique<Recording>(std::move(trainer), worker, final_parameters));
   };
 }
 
-std::unique_ptr<LocalTrainer> MustMakeTrainer(const RunConfig& config, WorkerId worker, uint32_t workers) {
+std::unique_ptr<LocalTrainer> MustMakeTrainer(const RunConfig& config, WorkerId worker,
+                                              uint32_t workers) {
   return CreateSyntheticTrainer(config, worker, workers).value();
 }
 
@@ -76,7 +81,8 @@ RunConfig SyntheticConfig(uint64_t params, uint64_t chunk_params, uint32_t round
 }
 
 std::string FreshDirectory(const std::string& name) {
-  const std::string path = testing::TempDir() + "/interlude-" + name + "-" + std::to_string(::getpid());
+  const std::string path =
+      testing::TempDir() + "/interlude-" + name + "-" + std::to_string(::getpid());
   std::filesystem::remove_all(path);
   return path;
 }
@@ -115,7 +121,8 @@ ClusterResult RunCluster(const ClusterOptions& options) {
 std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uint32_t rounds) {
   ThreadPool pool(1);
   std::vector<std::unique_ptr<LocalTrainer>> trainers;
-  for (uint32_t w = 0; w < workers; ++w) trainers.push_back(MustMakeTrainer(config, static_cast<WorkerId>(w), workers));
+  for (uint32_t w = 0; w < workers; ++w)
+    trainers.push_back(MustMakeTrainer(config, static_cast<WorkerId>(w), workers));
   const Layout layout = trainers[0]->layout();
   const Codec codec = CodecOf(config);
   const OuterOptimizerOptions optimizer = OuterOptimizerOf(config);
@@ -128,8 +135,10 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uin
     std::vector<uint64_t> samples;
     for (auto& trainer : trainers) {
       std::copy(base.begin(), base.end(), trainer->parameters().begin());
-      const TrainRequest request{round, uint64_t{round - 1} * config.round.local_steps, config.round.local_steps};
-      samples.push_back(trainer->TrainRound(request, [](uint32_t, double) { return true; }).value().samples);
+      const TrainRequest request{round, uint64_t{round - 1} * config.round.local_steps,
+                                 config.round.local_steps};
+      samples.push_back(
+          trainer->TrainRound(request, [](uint32_t, double) { return true; }).value().samples);
     }
     const MergeRule rule =
         config.outer.merge == MergeRuleKind::kMean ? MergeRule::kMean : MergeRule::kWeightedMean;
@@ -140,13 +149,15 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uin
       std::vector<float> sum(range.count);
       std::vector<std::byte> payload(EncodedBytes(codec, range.count));
       for (size_t w = 0; w < trainers.size(); ++w) {
-        EncodeDelta(codec, trainers[w]->parameters().subspan(range.begin, range.count), base_chunk, {}, payload, pool);
+        EncodeDelta(codec, trainers[w]->parameters().subspan(range.begin, range.count), base_chunk,
+                    {}, payload, pool);
         DecodeAccumulate(codec, payload, weights[w], sum, pool);
       }
       OuterStep(optimizer, round, sum,
                 std::span(state).subspan(range.begin * per_param, range.count * per_param), sum);
-      const std::span<float> kept =
-          residual.empty() ? std::span<float>() : std::span(residual).subspan(range.begin, range.count);
+      const std::span<float> kept = residual.empty()
+                                        ? std::span<float>()
+                                        : std::span(residual).subspan(range.begin, range.count);
       EncodeUpdate(codec, sum, kept, base_chunk, payload, pool);
     }
   }
@@ -157,11 +168,13 @@ StatusOr<std::vector<float>> ReadModel(const std::string& path, const Layout& la
   INTERLUDE_ASSIGN_OR_RETURN(const SafetensorsHeader header, ReadSafetensorsHeader(path));
   std::vector<float> values(layout.total_params());
   for (const ParameterSpec& parameter : layout.parameters()) {
-    const auto entry = std::find_if(header.entries.begin(), header.entries.end(),
-                                    [&](const SafetensorsEntry& e) { return e.name == parameter.name; });
-    if (entry == header.entries.end()) return NotFoundError("no tensor {} in {}", parameter.name, path);
-    INTERLUDE_RETURN_IF_ERROR(ReadSafetensorsF32(path, header, *entry,
-                                                 std::span(values).subspan(parameter.offset, parameter.count)));
+    const auto entry =
+        std::find_if(header.entries.begin(), header.entries.end(),
+                     [&](const SafetensorsEntry& e) { return e.name == parameter.name; });
+    if (entry == header.entries.end())
+      return NotFoundError("no tensor {} in {}", parameter.name, path);
+    INTERLUDE_RETURN_IF_ERROR(ReadSafetensorsF32(
+        path, header, *entry, std::span(values).subspan(parameter.offset, parameter.count)));
   }
   return values;
 }

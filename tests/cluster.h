@@ -1,5 +1,5 @@
-// A whole run inside one process, over real gRPC on loopback: one coordinator and several workers as threads.
-// For tests of what crosses modules.
+// A whole run inside one process, over real gRPC on loopback: one coordinator and several workers
+// as threads. For tests of what crosses modules.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@
 
 namespace interlude {
 
-/// A configuration for the synthetic trainer: no time a step, a short last chunk and a short last block.
+/// A configuration for the synthetic trainer: no time a step, a short last chunk and a short last
+/// block.
 RunConfig SyntheticConfig(uint64_t params = 1000, uint64_t chunk_params = 256, uint32_t rounds = 3);
 
 /// What a worker's parameters were when its trainer was destroyed.
@@ -29,7 +30,8 @@ class FinalParameters {
 };
 
 /// Changes a trainer in a test: called with the synthetic trainer just made; may wrap or damage it.
-using TrainerHook = std::function<std::unique_ptr<LocalTrainer>(std::unique_ptr<LocalTrainer>, WorkerId)>;
+using TrainerHook =
+    std::function<std::unique_ptr<LocalTrainer>(std::unique_ptr<LocalTrainer>, WorkerId)>;
 
 struct ClusterOptions {
   RunConfig config = SyntheticConfig();
@@ -41,8 +43,8 @@ struct ClusterOptions {
 
 struct ClusterResult {
   StatusOr<RunOutcome> outcome = UnknownError("not run");
-  std::vector<StatusOr<WorkerOutcome>> workers;           // in order of start
-  std::map<WorkerId, std::vector<float>> parameters;      // at the end, by worker id
+  std::vector<StatusOr<WorkerOutcome>> workers;       // in order of start
+  std::map<WorkerId, std::vector<float>> parameters;  // at the end, by worker id
 };
 
 /// Runs it to its end.
@@ -51,8 +53,8 @@ ClusterResult RunCluster(const ClusterOptions& options);
 /// A directory below the test's temporary one that does not exist yet.
 std::string FreshDirectory(const std::string& name);
 
-/// The base after `rounds` rounds, computed one chunk after the other on one thread without any network:
-/// what the run must come to, bit for bit. `config` without error feedback.
+/// The base after `rounds` rounds, computed one chunk after the other on one thread without any
+/// network: what the run must come to, bit for bit. `config` without error feedback.
 std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uint32_t rounds);
 
 /// The parameters in a model.safetensors, flat, in the layout's order.

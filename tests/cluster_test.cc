@@ -1,5 +1,5 @@
-// Whole runs over real gRPC: every copy of the model must be the same bits, and the bits that a serial
-// recomputation without any network gives.
+// Whole runs over real gRPC: every copy of the model must be the same bits, and the bits that a
+// serial recomputation without any network gives.
 #include "tests/cluster.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,9 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-Layout LayoutOf(const RunConfig& config) { return CreateSyntheticTrainer(config, 0, 1).value()->layout(); }
+Layout LayoutOf(const RunConfig& config) {
+  return CreateSyntheticTrainer(config, 0, 1).value()->layout();
+}
 
 struct Case {
   uint32_t workers;
@@ -69,7 +71,8 @@ std::vector<Case> AllCases() {
   std::vector<Case> cases;
   for (const ExchangeMode exchange : {ExchangeMode::kPipelined, ExchangeMode::kBarrier}) {
     for (const CodecKind codec : {CodecKind::kQ4, CodecKind::kFp32}) {
-      for (const uint32_t workers : {1u, 2u, 3u, 8u}) cases.push_back({workers, exchange, codec, 1000});
+      for (const uint32_t workers : {1u, 2u, 3u, 8u})
+        cases.push_back({workers, exchange, codec, 1000});
       // a whole number of chunks; a last chunk of a single value; less than one block
       for (const uint64_t params : {512u, 513u, 17u}) cases.push_back({2, exchange, codec, params});
     }
@@ -110,11 +113,13 @@ TEST(Cluster, LeavesALedgerOfEveryPhaseOfEveryWorker) {
   ASSERT_TRUE(database.ok()) << database.status().ToString();
   const std::vector<RoundRecord> rounds = (*database)->Rounds().value();
   ASSERT_EQ(rounds.size(), 3u);
-  for (size_t i = 1; i < rounds.size(); ++i) EXPECT_EQ(rounds[i].begin_ns, rounds[i - 1].end_ns) << "rounds tile";
-  // A round is trained from the commit before it on, so its first delta may overtake the last report, where the
-  // record lets it begin.
+  for (size_t i = 1; i < rounds.size(); ++i)
+    EXPECT_EQ(rounds[i].begin_ns, rounds[i - 1].end_ns) << "rounds tile";
+  // A round is trained from the commit before it on, so its first delta may overtake the last
+  // report, where the record lets it begin.
   EXPECT_LT(rounds[0].begin_ns, rounds[0].first_delta_ns);
-  for (size_t i = 1; i < rounds.size(); ++i) EXPECT_LT(rounds[i - 1].committed_ns, rounds[i].first_delta_ns);
+  for (size_t i = 1; i < rounds.size(); ++i)
+    EXPECT_LT(rounds[i - 1].committed_ns, rounds[i].first_delta_ns);
   for (const RoundRecord& round : rounds) {
     EXPECT_LE(round.first_delta_ns, round.last_delta_ns);
     EXPECT_LE(round.last_delta_ns, round.committed_ns);
@@ -129,12 +134,14 @@ TEST(Cluster, LeavesALedgerOfEveryPhaseOfEveryWorker) {
   };
   for (uint32_t round = 1; round <= 3; ++round) {
     for (const int32_t worker : {0, 1}) {
-      for (const Phase phase : {Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait, Phase::kDownload,
-                                Phase::kApply, Phase::kVerify}) {
-        EXPECT_EQ(count(phase, round, worker), 1) << PhaseName(phase) << " of worker " << worker << " in " << round;
+      for (const Phase phase : {Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait,
+                                Phase::kDownload, Phase::kApply, Phase::kVerify}) {
+        EXPECT_EQ(count(phase, round, worker), 1)
+            << PhaseName(phase) << " of worker " << worker << " in " << round;
       }
     }
-    for (const Phase phase : {Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash, Phase::kRound}) {
+    for (const Phase phase :
+         {Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash, Phase::kRound}) {
       EXPECT_EQ(count(phase, round, kNoWorker), 1) << PhaseName(phase) << " in " << round;
     }
     for (const Phase phase : {Phase::kReceive, Phase::kJournal, Phase::kSend}) {
@@ -169,7 +176,8 @@ TEST(Cluster, EvaluatesEveryKRoundsAndAtTheEnd) {
   std::vector<uint32_t> after;
   for (const EvaluationRecord& evaluation : (*database)->Evaluations().value()) {
     after.push_back(evaluation.after_rounds);
-    EXPECT_EQ(evaluation.samples, result.outcome->test_samples) << "every sample is scored by one worker";
+    EXPECT_EQ(evaluation.samples, result.outcome->test_samples)
+        << "every sample is scored by one worker";
   }
   EXPECT_THAT(after, testing::ElementsAre(2, 4));
 }
@@ -194,7 +202,8 @@ TEST(Cluster, AJoinerWithAFlippedBitIsRepairedByExactlyItsChunk) {
   const ClusterResult result = RunCluster(options);
   ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
   const std::vector<float> expected = ReplaySerially(options.config, 3, 3);
-  for (const auto& [worker, values] : result.parameters) EXPECT_TRUE(SameBits(values, expected)) << worker;
+  for (const auto& [worker, values] : result.parameters)
+    EXPECT_TRUE(SameBits(values, expected)) << worker;
   const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db");
   ASSERT_TRUE(database.ok());
   for (const WorkerRoundRecord& part : (*database)->WorkerRounds().value()) {
@@ -216,12 +225,15 @@ class Misbehaving final : public LocalTrainer {
       : inner_(std::move(inner)), round_(round), misdeed_(std::move(misdeed)) {}
   const Layout& layout() const override { return inner_->layout(); }
   std::span<float> parameters() override { return inner_->parameters(); }
-  StatusOr<TrainResult> TrainRound(const TrainRequest& request, const StepCallback& on_step) override {
+  StatusOr<TrainResult> TrainRound(const TrainRequest& request,
+                                   const StepCallback& on_step) override {
     auto result = inner_->TrainRound(request, on_step);
     if (request.round == round_) INTERLUDE_RETURN_IF_ERROR(misdeed_(*inner_));
     return result;
   }
-  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override { return inner_->Evaluate(part, parts); }
+  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
+    return inner_->Evaluate(part, parts);
+  }
 
  private:
   const std::unique_ptr<LocalTrainer> inner_;
@@ -233,7 +245,8 @@ TEST(Cluster, ANanIsNamedAndTheOthersGoOn) {
   ClusterOptions options;
   options.workers = 2;
   options.directory = FreshDirectory("nan");
-  options.hook = [](std::unique_ptr<LocalTrainer> trainer, WorkerId worker) -> std::unique_ptr<LocalTrainer> {
+  options.hook = [](std::unique_ptr<LocalTrainer> trainer,
+                    WorkerId worker) -> std::unique_ptr<LocalTrainer> {
     if (worker != 1) return trainer;
     return std::make_unique<Misbehaving>(std::move(trainer), 2, [](LocalTrainer& inner) {
       inner.parameters()[700] = std::numeric_limits<float>::quiet_NaN();
@@ -246,7 +259,8 @@ TEST(Cluster, ANanIsNamedAndTheOthersGoOn) {
   EXPECT_EQ(result.outcome->workers_lost, 1u);
   EXPECT_TRUE(result.workers[0].ok());
   ASSERT_FALSE(result.workers[1].ok());
-  EXPECT_THAT(result.workers[1].status().message(), HasSubstr(LayoutOf(options.config).DescribePosition(700)));
+  EXPECT_THAT(result.workers[1].status().message(),
+              HasSubstr(LayoutOf(options.config).DescribePosition(700)));
   EXPECT_THAT(result.workers[1].status().message(), HasSubstr("round 2"));
 }
 
@@ -254,9 +268,11 @@ TEST(Cluster, WhenTheOnlyWorkerFailsTheRunEndsWithItsReason) {
   ClusterOptions options;
   options.workers = 1;
   options.directory = FreshDirectory("only-worker");
-  options.hook = [](std::unique_ptr<LocalTrainer> trainer, WorkerId) -> std::unique_ptr<LocalTrainer> {
-    return std::make_unique<Misbehaving>(std::move(trainer), 2,
-                                         [](LocalTrainer&) { return ResourceExhaustedError("the GPU melted"); });
+  options.hook = [](std::unique_ptr<LocalTrainer> trainer,
+                    WorkerId) -> std::unique_ptr<LocalTrainer> {
+    return std::make_unique<Misbehaving>(std::move(trainer), 2, [](LocalTrainer&) {
+      return ResourceExhaustedError("the GPU melted");
+    });
   };
   const ClusterResult result = RunCluster(options);
   EXPECT_FALSE(result.outcome.ok());

@@ -98,7 +98,8 @@ TEST_F(ProcessTest, ARunEndsWellAndCanBeReadAfterwards) {
   EXPECT_THAT(report.output(), HasSubstr("train"));
   for (const char* round : {"1", "2", "3"}) {
     EXPECT_THAT(run.output(), HasSubstr(fmt::format("round {}/3  loss", round)));
-    EXPECT_THAT(report.output(), HasSubstr(fmt::format("\n      {}  ", round))) << "the same numbers";
+    EXPECT_THAT(report.output(), HasSubstr(fmt::format("\n      {}  ", round)))
+        << "the same numbers";
   }
   Process json(Interlude({"report", directory_, "--json"}));
   EXPECT_EQ(json.AwaitExit(), kExitOk);

@@ -169,11 +169,10 @@ TEST(AnalyzeRun, MediansLeaveOutTheFirstRoundWhenThereAreMore) {
     const double wall = ends[i - 1] - begin;
     ASSERT_TRUE(
         database
-            ->AddRound(
-                Round(i, begin, ends[i - 1]),
-                {{.round = i, .worker = 0, .root_hash = "good", .upload_bytes = 10 * i}},
-                {WorkerSpan(Phase::kTrain, i, 0, wall / 2),
-                 WorkerSpan(Phase::kTrain, i, 1, wall / 4)})
+            ->AddRound(Round(i, begin, ends[i - 1]),
+                       {{.round = i, .worker = 0, .root_hash = "good", .upload_bytes = 10 * i}},
+                       {WorkerSpan(Phase::kTrain, i, 0, wall / 2),
+                        WorkerSpan(Phase::kTrain, i, 1, wall / 4)})
             .ok());
     begin = ends[i - 1];
   }
@@ -200,7 +199,8 @@ TEST(AnalyzeRun, MediansLeaveOutTheFirstRoundWhenThereAreMore) {
 
 TEST(AnalyzeRun, APhaseOfTheFirstRoundOnlyIsStillShown) {
   auto database = InMemory();
-  ASSERT_TRUE(database->AddRound(Round(1, 0, 5), {}, {WorkerSpan(Phase::kShareBase, 1, 0, 3)}).ok());
+  ASSERT_TRUE(
+      database->AddRound(Round(1, 0, 5), {}, {WorkerSpan(Phase::kShareBase, 1, 0, 3)}).ok());
   ASSERT_TRUE(database->AddRound(Round(2, 5, 6), {}, {}).ok());
   const RunSummary run = Analyze(*database);
   const PhaseSummary* share = Find(run.typical.phases, Phase::kShareBase);
@@ -210,9 +210,10 @@ TEST(AnalyzeRun, APhaseOfTheFirstRoundOnlyIsStillShown) {
 
 TEST(AnalyzeRun, WhatCameBeforeTheFirstRoundStandsApart) {
   auto database = InMemory();
-  ASSERT_TRUE(database->AddSpans({WorkerSpan(Phase::kPrepare, kBeforeRounds, 0, 3),
-                                  WorkerSpan(Phase::kPrepare, kBeforeRounds, 1, 5),
-                                  WorkerSpan(Phase::kShareBase, kBeforeRounds, 0, 1)})
+  ASSERT_TRUE(database
+                  ->AddSpans({WorkerSpan(Phase::kPrepare, kBeforeRounds, 0, 3),
+                              WorkerSpan(Phase::kPrepare, kBeforeRounds, 1, 5),
+                              WorkerSpan(Phase::kShareBase, kBeforeRounds, 0, 1)})
                   .ok());
   ASSERT_TRUE(database->AddRound(Round(1, 5, 6), {}, {}).ok());
   const RunSummary run = Analyze(*database);

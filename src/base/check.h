@@ -1,5 +1,5 @@
-// INTERLUDE_CHECK: aborts on a programmer's error, with a message. Must be unreachable from the network,
-// a file or a flag; what those can cause is a Status (base/status.h).
+// INTERLUDE_CHECK: aborts on a programmer's error, with a message. Must be unreachable from the
+// network, a file or a flag; what those can cause is a Status (base/status.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -14,10 +14,10 @@ namespace interlude::internal {
 }  // namespace interlude::internal
 
 /// INTERLUDE_CHECK(condition, "format {}", args...)
-#define INTERLUDE_CHECK(condition, ...)                                            \
-  do {                                                                             \
-    if (!(condition)) [[unlikely]] {                                               \
-      ::interlude::internal::CheckFailed(__FILE__, __LINE__, #condition,           \
-                                         fmt::format(__VA_ARGS__));                \
-    }                                                                              \
+#define INTERLUDE_CHECK(condition, ...)                                  \
+  do {                                                                   \
+    if (!(condition)) [[unlikely]] {                                     \
+      ::interlude::internal::CheckFailed(__FILE__, __LINE__, #condition, \
+                                         fmt::format(__VA_ARGS__));      \
+    }                                                                    \
   } while (false)

@@ -118,8 +118,9 @@ int CpuLimits::UsableCores() const {
 
 std::string CpuLimits::ToString() const {
   const int usable = UsableCores();
-  const std::string quota = quota_cores ? fmt::format("quota {:.2f} by {}", *quota_cores, quota_source)
-                                        : std::string("no quota");
+  const std::string quota = quota_cores
+                                ? fmt::format("quota {:.2f} by {}", *quota_cores, quota_source)
+                                : std::string("no quota");
   return fmt::format("{} usable core{} ({} visible, {} in the affinity mask, {})", usable,
                      usable == 1 ? "" : "s", visible_cores, affinity_cores, quota);
 }

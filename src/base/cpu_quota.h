@@ -1,5 +1,6 @@
-// How many cores this process may really use: cgroup quota (v1 and v2) and affinity, not what is visible.
-// std::thread::hardware_concurrency() knows neither, which is how oversubscribed workers come about.
+// How many cores this process may really use: cgroup quota (v1 and v2) and affinity, not what is
+// visible. std::thread::hardware_concurrency() knows neither, which is how oversubscribed workers
+// come about.
 #pragma once
 
 #include <optional>
@@ -20,7 +21,8 @@ struct CpuLimits {
 
   /// ceil(quota), capped by affinity, at least 1: the size of a thread pool.
   int UsableCores() const;
-  /// One line for the start of a program: "2 usable cores (8 visible, 8 in the affinity mask, quota 1.50 by /sys/...)".
+  /// One line for the start of a program: "2 usable cores (8 visible, 8 in the affinity mask,
+  /// quota 1.50 by /sys/...)".
   std::string ToString() const;
 };
 

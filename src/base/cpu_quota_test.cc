@@ -29,7 +29,8 @@ class CpuQuota : public testing::Test {
     std::filesystem::create_directories(full.parent_path());
     std::ofstream(full) << text;
   }
-  void QuotaV1(const std::string& directory, std::string_view quota, std::string_view period = "100000\n") {
+  void QuotaV1(const std::string& directory, std::string_view quota,
+               std::string_view period = "100000\n") {
     File(directory + "/cpu.cfs_quota_us", quota);
     File(directory + "/cpu.cfs_period_us", period);
   }
@@ -148,7 +149,8 @@ TEST_F(CpuQuota, AffinityIsTheProcessesOwn) {
 
 TEST(CpuLimits, FractionsAreRoundedUpAndCappedByAffinity) {
   const auto usable = [](int affinity, std::optional<double> quota) {
-    return CpuLimits{.visible_cores = 64, .affinity_cores = affinity, .quota_cores = quota, .quota_source = {}}
+    return CpuLimits{
+        .visible_cores = 64, .affinity_cores = affinity, .quota_cores = quota, .quota_source = {}}
         .UsableCores();
   };
   EXPECT_EQ(usable(8, std::nullopt), 8);
@@ -162,11 +164,15 @@ TEST(CpuLimits, FractionsAreRoundedUpAndCappedByAffinity) {
 }
 
 TEST(CpuLimits, OneLineSaysWhatBinds) {
-  const CpuLimits limits{
-      .visible_cores = 8, .affinity_cores = 4, .quota_cores = 1.5, .quota_source = "/sys/fs/cgroup/cpu.max"};
-  EXPECT_EQ(limits.ToString(),
-            "2 usable cores (8 visible, 4 in the affinity mask, quota 1.50 by /sys/fs/cgroup/cpu.max)");
-  const CpuLimits free{.visible_cores = 1, .affinity_cores = 1, .quota_cores = {}, .quota_source = {}};
+  const CpuLimits limits{.visible_cores = 8,
+                         .affinity_cores = 4,
+                         .quota_cores = 1.5,
+                         .quota_source = "/sys/fs/cgroup/cpu.max"};
+  EXPECT_EQ(
+      limits.ToString(),
+      "2 usable cores (8 visible, 4 in the affinity mask, quota 1.50 by /sys/fs/cgroup/cpu.max)");
+  const CpuLimits free{
+      .visible_cores = 1, .affinity_cores = 1, .quota_cores = {}, .quota_source = {}};
   EXPECT_EQ(free.ToString(), "1 usable core (1 visible, 1 in the affinity mask, no quota)");
 }
 

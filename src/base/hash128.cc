@@ -27,7 +27,8 @@ StatusOr<Hash128> Hash128::FromHex(std::string_view hex) {
   Hash128 hash;
   for (size_t i = 0; i < 32; ++i) {
     const int digit = HexDigit(hex[i]);
-    if (digit < 0) return InvalidArgumentError("character {} of a hash is no lower-case hex digit", i);
+    if (digit < 0)
+      return InvalidArgumentError("character {} of a hash is no lower-case hex digit", i);
     uint64_t& half = i < 16 ? hash.high : hash.low;
     half = half << 4 | static_cast<uint64_t>(digit);
   }

@@ -1,5 +1,5 @@
-// 128-bit content hashes (XXH3-128): of a chunk of parameters, of a layout, and the root over chunks.
-// They detect damage and divergence, not malice: XXH3 is not a cryptographic hash.
+// 128-bit content hashes (XXH3-128): of a chunk of parameters, of a layout, and the root over
+// chunks. They detect damage and divergence, not malice: XXH3 is not a cryptographic hash.
 #pragma once
 
 #include <compare>

@@ -51,8 +51,9 @@ TEST(Hash128, AnyFlippedBitChangesTheHash) {
 
 TEST(RootHash, IsTheHashOfTheChunkHashesInOrder) {
   const std::vector<Hash128> chunks = {{0x0102030405060708, 0x1112131415161718}, {1, 2}};
-  const std::array<unsigned char, 32> bytes = {8, 7, 6, 5, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
-                                               1, 0, 0, 0, 0, 0, 0, 0, 2,    0,    0,    0,    0,    0,    0,    0};
+  const std::array<unsigned char, 32> bytes = {
+      8, 7, 6, 5, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+      1, 0, 0, 0, 0, 0, 0, 0, 2,    0,    0,    0,    0,    0,    0,    0};
   EXPECT_EQ(RootHash(chunks), HashBytes(std::as_bytes(std::span(bytes))));
   EXPECT_NE(RootHash(chunks), RootHash(std::vector<Hash128>{chunks[1], chunks[0]}));
   EXPECT_EQ(RootHash({}), HashText(""));

@@ -48,7 +48,8 @@ Buffer::Buffer(std::string owner, size_t bytes) : owner_(std::move(owner)), size
   mapped_ = (bytes + 4095) / 4096 * 4096;
   void* data = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   INTERLUDE_CHECK(data != MAP_FAILED, "no memory for {} bytes of {}", bytes, owner_);
-  if (mapped_ >= kHugePage) ::madvise(data, mapped_, MADV_HUGEPAGE);  // advice: failure costs speed only
+  if (mapped_ >= kHugePage)
+    ::madvise(data, mapped_, MADV_HUGEPAGE);  // advice: failure costs speed only
   data_ = static_cast<std::byte*>(data);
   AccountMemory(owner_, static_cast<int64_t>(mapped_));
 }

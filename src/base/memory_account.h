@@ -1,5 +1,5 @@
-// Who owns the big memory: every buffer of a megabyte or more is counted under its owner's name, so that
-// the account of a process's resident memory has names in it.
+// Who owns the big memory: every buffer of a megabyte or more is counted under its owner's name, so
+// that the account of a process's resident memory has names in it.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ std::vector<MemoryUse> MemoryUses();
 class Buffer {
  public:
   Buffer() = default;
-  /// Aborts when the memory cannot be had; sizes from the network or a file are bounded before this.
+  /// Aborts when the memory cannot be had; sizes from the network or a file are bounded before
+  /// this.
   Buffer(std::string owner, size_t bytes);
   ~Buffer();
   Buffer(Buffer&& other) noexcept;

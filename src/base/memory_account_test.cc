@@ -30,8 +30,9 @@ TEST(MemoryAccount, OwnersAreListedByName) {
   AccountMemory("z last", 1);
   AccountMemory("a first", 1);
   const auto uses = MemoryUses();
-  EXPECT_TRUE(std::is_sorted(uses.begin(), uses.end(),
-                             [](const MemoryUse& a, const MemoryUse& b) { return a.owner < b.owner; }));
+  EXPECT_TRUE(std::is_sorted(uses.begin(), uses.end(), [](const MemoryUse& a, const MemoryUse& b) {
+    return a.owner < b.owner;
+  }));
 }
 
 TEST(MemoryAccount, ThreadsLoseNoCounts) {

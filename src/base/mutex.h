@@ -17,8 +17,7 @@
 #define INTERLUDE_EXCLUDES(...) INTERLUDE_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define INTERLUDE_ACQUIRE(...) INTERLUDE_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define INTERLUDE_RELEASE(...) INTERLUDE_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
-#define INTERLUDE_NO_THREAD_SAFETY_ANALYSIS \
-  INTERLUDE_THREAD_ANNOTATION(no_thread_safety_analysis)
+#define INTERLUDE_NO_THREAD_SAFETY_ANALYSIS INTERLUDE_THREAD_ANNOTATION(no_thread_safety_analysis)
 
 namespace interlude {
 

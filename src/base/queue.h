@@ -40,7 +40,8 @@ class Queue {
   std::optional<T> PopFor(Duration duration) {
     const auto deadline = std::chrono::steady_clock::now() + duration;
     MutexLock lock(mutex_);
-    // A wake-up may be spurious, or another thread may have taken the item: wait for what is left of the time.
+    // A wake-up may be spurious, or another thread may have taken the item: wait for what is left
+    // of the time.
     while (items_.empty() && !closed_) {
       const auto left = deadline - std::chrono::steady_clock::now();
       if (left <= left.zero()) break;

@@ -7,7 +7,8 @@
 
 namespace interlude {
 
-/// One step of SplitMix64: a bijection that scatters `x`. For deriving seeds: Mix(seed ^ Mix(worker)).
+/// One step of SplitMix64: a bijection that scatters `x`. For deriving seeds: Mix(seed ^
+/// Mix(worker)).
 constexpr uint64_t Mix64(uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;

@@ -64,9 +64,9 @@ class [[nodiscard]] Status {
 inline Status OkStatus() { return Status(); }
 
 /// Makes a Status with a formatted message; the format string is checked at compile time.
-#define INTERLUDE_DEFINE_STATUS_MAKER(name, code)                              \
-  template <typename... Args>                                                  \
-  Status name(fmt::format_string<Args...> format, Args&&... args) {            \
+#define INTERLUDE_DEFINE_STATUS_MAKER(name, code)                                      \
+  template <typename... Args>                                                          \
+  Status name(fmt::format_string<Args...> format, Args&&... args) {                    \
     return Status(StatusCode::code, fmt::format(format, std::forward<Args>(args)...)); \
   }
 INTERLUDE_DEFINE_STATUS_MAKER(CancelledError, kCancelled)
@@ -88,14 +88,15 @@ INTERLUDE_DEFINE_STATUS_MAKER(UnauthenticatedError, kUnauthenticated)
 #undef INTERLUDE_DEFINE_STATUS_MAKER
 
 /// A Status for a failed system call: the text of `error_number` (an errno) after the message,
-/// the code chosen from it (ENOENT not found, ENOSPC resource exhausted, EACCES permission denied...).
+/// the code chosen from it (ENOENT not found, ENOSPC resource exhausted, EACCES permission
+/// denied...).
 Status ErrnoError(int error_number, std::string_view what);
 
 /// A value, or why there is none. Reading the value of a failed one aborts.
 template <typename T>
 class [[nodiscard]] StatusOr {
  public:
-  StatusOr(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  StatusOr(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
   StatusOr(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     INTERLUDE_CHECK(!status_.ok(), "a StatusOr without a value needs an error");
   }

@@ -18,7 +18,8 @@ TEST(Status, SaysItsCodeAndMessage) {
 }
 
 TEST(Status, ContextGoesBeforeTheMessageAndKeepsTheCode) {
-  EXPECT_EQ(NotFoundError("no file").WithContext("worker 2").ToString(), "NOT_FOUND: worker 2: no file");
+  EXPECT_EQ(NotFoundError("no file").WithContext("worker 2").ToString(),
+            "NOT_FOUND: worker 2: no file");
   EXPECT_TRUE(OkStatus().WithContext("worker 2").ok());
 }
 
@@ -42,7 +43,8 @@ TEST(Status, MakersCarryTheirCodesWithGrpcsNumbers) {
 }
 
 TEST(Status, ASystemCallsErrorHasItsTextAndAFittingCode) {
-  EXPECT_EQ(ErrnoError(ENOENT, "opening a").ToString(), "NOT_FOUND: opening a: No such file or directory");
+  EXPECT_EQ(ErrnoError(ENOENT, "opening a").ToString(),
+            "NOT_FOUND: opening a: No such file or directory");
   EXPECT_EQ(ErrnoError(ENOSPC, "a").code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(ErrnoError(EACCES, "a").code(), StatusCode::kPermissionDenied);
   EXPECT_EQ(ErrnoError(EEXIST, "a").code(), StatusCode::kAlreadyExists);
@@ -110,7 +112,8 @@ TEST(StatusOrDeathTest, ReadingAMissingValueAborts) {
 }
 
 TEST(CheckDeathTest, AFailedCheckNamesPlaceConditionAndMessage) {
-  EXPECT_DEATH(INTERLUDE_CHECK(1 > 2, "limit {}", 5), "status_test.cc:[0-9]+: check failed: 1 > 2: limit 5");
+  EXPECT_DEATH(INTERLUDE_CHECK(1 > 2, "limit {}", 5),
+               "status_test.cc:[0-9]+: check failed: 1 > 2: limit 5");
 }
 
 }  // namespace

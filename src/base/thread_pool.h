@@ -23,11 +23,12 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  /// Calls body(begin, end) so that the calls cover [0, count) once each, cut at multiples of `grain`,
-  /// in no particular order, and returns when all are done. Body must not throw.
+  /// Calls body(begin, end) so that the calls cover [0, count) once each, cut at multiples of
+  /// `grain`, in no particular order, and returns when all are done. Body must not throw.
   void ParallelFor(size_t count, size_t grain, const std::function<void(size_t, size_t)>& body);
 
-  /// CPU time of the pool's own threads spent in bodies so far, without the calling threads'. Any thread.
+  /// CPU time of the pool's own threads spent in bodies so far, without the calling threads'. Any
+  /// thread.
   int64_t HelperCpuNs() const;
 
  private:

@@ -25,7 +25,8 @@ TEST(ThreadPool, CoversEveryIndexOnceAndCutsAtMultiplesOfTheGrain) {
           for (size_t i = begin; i < end; ++i) ++hits[i];
         });
         EXPECT_EQ(hits, std::vector<int>(count, 1)) << threads << " threads, grain " << grain;
-        EXPECT_EQ(bad_cuts.load(), 0) << threads << " threads, grain " << grain << ", count " << count;
+        EXPECT_EQ(bad_cuts.load(), 0)
+            << threads << " threads, grain " << grain << ", count " << count;
       }
     }
   }
@@ -44,7 +45,8 @@ TEST(ThreadPool, OneThreadIsTheCallersOwn) {
     EXPECT_EQ(pool.threads(), 1);
     bool elsewhere = false;
     const auto caller = std::this_thread::get_id();
-    pool.ParallelFor(100, 1, [&](size_t, size_t) { elsewhere |= std::this_thread::get_id() != caller; });
+    pool.ParallelFor(100, 1,
+                     [&](size_t, size_t) { elsewhere |= std::this_thread::get_id() != caller; });
     EXPECT_FALSE(elsewhere);
   }
 }

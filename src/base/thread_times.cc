@@ -9,7 +9,8 @@
 namespace interlude {
 namespace {
 
-/// The calling thread's schedstat file, kept open for the thread's life: reading then costs one system call.
+/// The calling thread's schedstat file, kept open for the thread's life: reading then costs one
+/// system call.
 class SchedstatFile {
  public:
   SchedstatFile() : fd_(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {}

@@ -9,7 +9,8 @@ namespace interlude {
 struct ThreadTimes {
   /// Time on a CPU (CLOCK_THREAD_CPUTIME_ID).
   int64_t cpu_ns = 0;
-  /// Time runnable but waiting for a CPU; contains cgroup throttling. Zero where the kernel does not say.
+  /// Time runnable but waiting for a CPU; contains cgroup throttling. Zero where the kernel does
+  /// not say.
   int64_t run_delay_ns = 0;
 };
 

@@ -46,7 +46,8 @@ TEST(ThreadTimes, TheRunDelayIsTheKernelsOwn) {
     const int64_t read = ReadThreadTimesWithDelay().run_delay_ns;
     EXPECT_GE(read, before);
     EXPECT_LE(read, kernel_says());
-  }).join();
+  })
+      .join();
 }
 
 }  // namespace

@@ -127,9 +127,10 @@ void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
                  "The worker's number, 0 to N-1; without it the coordinator gives one")
       ->type_name("K")
       ->check(CLI::Range(0, kMostWorkers - 1).description(""));
-  AddThreadsOption(app, options.threads,
-                   "Threads for training and codec; without it what the configuration or the usable "
-                   "cores say");
+  AddThreadsOption(
+      app, options.threads,
+      "Threads for training and codec; without it what the configuration or the usable "
+      "cores say");
 }
 
 std::vector<std::string> WorkerCommand(const std::string& program,

@@ -256,8 +256,10 @@ const Q4Kernels& SimdQ4Kernels() {
         HWY_DYNAMIC_DISPATCH(DecodeAccumulate)(codes, scales, weight, sum, count);
       },
       [](const std::byte* codes, const std::byte* scales, float* base, float* params,
-         size_t count) { HWY_DYNAMIC_DISPATCH(Apply)
-                         (codes, scales, base, params, count); },
+         size_t count) {
+        HWY_DYNAMIC_DISPATCH(Apply)
+        (codes, scales, base, params, count);
+      },
   };
   return kKernels;
 }

@@ -58,7 +58,7 @@ struct TrainConfig {
   double beta1 = 0.9;     // adamw
   double beta2 = 0.999;   // adamw
   double epsilon = 1e-8;  // adamw
-  uint32_t batch = 128;    // samples a local step
+  uint32_t batch = 128;   // samples a local step
   ScheduleKind schedule = ScheduleKind::kCosine;
   uint32_t warmup_steps = 20;
   double final_learning_rate_ratio = 0.0;  // cosine ends at this share of learning_rate

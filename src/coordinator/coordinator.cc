@@ -22,20 +22,24 @@ namespace {
 Status MakeRunDirectory(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  if (error) return ErrnoError(error.value(), fmt::format("cannot make the run directory {}", directory));
+  if (error)
+    return ErrnoError(error.value(), fmt::format("cannot make the run directory {}", directory));
   if (std::filesystem::exists(directory + "/run.db", error)) {
-    return AlreadyExistsError("{} already holds a run: choose another --dir, or delete it", directory);
+    return AlreadyExistsError("{} already holds a run: choose another --dir, or delete it",
+                              directory);
   }
   return OkStatus();
 }
 
 std::string MakeRunId(const Clock& clock, uint64_t seed) {
-  const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(clock.WallTime()).count();
+  const std::time_t seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(clock.WallTime()).count();
   return fmt::format("{:%Y%m%dT%H%M%SZ}-seed{}-{}", fmt::gmtime(seconds), seed, ::getpid());
 }
 
 std::string Iso8601(const Clock& clock) {
-  const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(clock.WallTime()).count();
+  const std::time_t seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(clock.WallTime()).count();
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
 }
 
@@ -43,9 +47,12 @@ std::string Iso8601(const Clock& clock) {
 std::string RunTitle(const RunConfig& config, uint32_t workers) {
   const std::string count = fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
   switch (config.model.kind) {
-    case ModelKind::kVit: return fmt::format("vit on {}, {}", config.data.name, count);
-    case ModelKind::kConvNet: return fmt::format("convnet on {}, {}", config.data.name, count);
-    case ModelKind::kSynthetic: return fmt::format("synthetic training, {}", count);
+    case ModelKind::kVit:
+      return fmt::format("vit on {}, {}", config.data.name, count);
+    case ModelKind::kConvNet:
+      return fmt::format("convnet on {}, {}", config.data.name, count);
+    case ModelKind::kSynthetic:
+      return fmt::format("synthetic training, {}", count);
   }
   return count;
 }
@@ -77,7 +84,8 @@ class CoordinatorImpl final : public Coordinator {
     book_ = std::make_unique<LedgerBook>(std::move(database), shared_.spans, clock_);
     const std::string run_id = MakeRunId(clock_, options_.config.seed);
     WriteMeta(run_id);
-    round_thread_ = std::make_unique<RoundThread>(options_, threads, run_id, shared_, *book_, observer_);
+    round_thread_ =
+        std::make_unique<RoundThread>(options_, threads, run_id, shared_, *book_, observer_);
     thread_ = std::thread([this] { outcome_ = round_thread_->Run(); });
     return OkStatus();
   }
@@ -101,7 +109,8 @@ class CoordinatorImpl final : public Coordinator {
     book_->Meta(kMetaSoftware, kSoftwareVersion);
     book_->Meta(kMetaStartedAt, Iso8601(clock_));
     book_->Meta(kMetaConfig, FormatRunConfig(config));
-    book_->Meta(kMetaExchange, config.round.exchange == ExchangeMode::kBarrier ? "barrier" : "pipelined");
+    book_->Meta(kMetaExchange,
+                config.round.exchange == ExchangeMode::kBarrier ? "barrier" : "pipelined");
     book_->Meta(kMetaCodec, config.round.codec == CodecKind::kFp32 ? "fp32" : "q4");
   }
 
@@ -128,7 +137,8 @@ class CoordinatorImpl final : public Coordinator {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const CoordinatorOptions& options, const Clock& clock,
+StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const CoordinatorOptions& options,
+                                                          const Clock& clock,
                                                           RunObserver* observer) {
   if (options.workers < 1) return InvalidArgumentError("a run needs at least one worker");
   auto coordinator = std::make_unique<CoordinatorImpl>(options, clock, observer);

@@ -1,4 +1,5 @@
-// The coordinator: the gRPC service around protocol/, and the round thread that owns all round state.
+// The coordinator: the gRPC service around protocol/, and the round thread that owns all round
+// state.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +27,13 @@ struct CoordinatorOptions {
   int threads = 0;
 };
 
-/// What a person sees go by. Called on the coordinator's own threads; must be quick and must not call back.
+/// What a person sees go by. Called on the coordinator's own threads; must be quick and must not
+/// call back.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  virtual void WorkerJoined(WorkerId, const std::string& /*host*/, uint32_t /*present*/, uint32_t /*wanted*/) {}
+  virtual void WorkerJoined(WorkerId, const std::string& /*host*/, uint32_t /*present*/,
+                            uint32_t /*wanted*/) {}
   virtual void WorkerLeft(WorkerId, const std::string& /*reason*/) {}
   virtual void RunStarted(size_t /*total_params*/, uint32_t /*num_chunks*/) {}
   /// A few times a second within a round. `steps_done` is the slowest member's.
@@ -59,22 +62,23 @@ class RunObserver {
 
 /// What a finished run came to.
 struct RunOutcome {
-  uint32_t rounds = 0;            // committed
-  std::string root_hash;          // hex; all members agreed on it
-  std::optional<double> accuracy; // of the last evaluation
+  uint32_t rounds = 0;             // committed
+  std::string root_hash;           // hex; all members agreed on it
+  std::optional<double> accuracy;  // of the last evaluation
   uint64_t test_samples = 0;
   std::string model_path;
   uint32_t workers_at_end = 0;
-  uint32_t workers_lost = 0;      // left before the end
+  uint32_t workers_lost = 0;  // left before the end
 };
 
 /// Start, then Wait. Stop may come from any thread, also from a signal-watching one.
 class Coordinator {
  public:
-  /// Checks options, makes the run directory, binds the port and serves. Errors: AlreadyExists (the directory
-  /// holds a run), Unavailable (port in use: says which, and to choose another), what the disk says.
-  static StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options, const Clock& clock,
-                                                      RunObserver* observer);
+  /// Checks options, makes the run directory, binds the port and serves. Errors: AlreadyExists (the
+  /// directory holds a run), Unavailable (port in use: says which, and to choose another), what the
+  /// disk says.
+  static StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options,
+                                                      const Clock& clock, RunObserver* observer);
   virtual ~Coordinator() = default;
 
   /// "127.0.0.1:43517": where workers reach it.

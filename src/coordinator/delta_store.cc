@@ -4,12 +4,14 @@ namespace interlude {
 
 std::vector<size_t> ChunkPayloadBytes(const Layout& layout, Codec codec) {
   std::vector<size_t> bytes(layout.num_chunks());
-  for (uint32_t c = 0; c < layout.num_chunks(); ++c) bytes[c] = EncodedBytes(codec, layout.chunk(c).count);
+  for (uint32_t c = 0; c < layout.num_chunks(); ++c)
+    bytes[c] = EncodedBytes(codec, layout.chunk(c).count);
   return bytes;
 }
 
-StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Create(const std::string& run_directory, const Layout& layout,
-                                                         Codec codec, uint32_t workers) {
+StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Create(const std::string& run_directory,
+                                                         const Layout& layout, Codec codec,
+                                                         uint32_t workers) {
   JournalGeometry geometry;
   geometry.chunk_bytes = ChunkPayloadBytes(layout, codec);
   geometry.slots = workers + 1;
@@ -17,7 +19,8 @@ StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Create(const std::string& run_
   return std::unique_ptr<DeltaStore>(new DeltaStore(layout, codec, workers, std::move(journal)));
 }
 
-DeltaStore::DeltaStore(const Layout& layout, Codec codec, uint32_t workers, std::unique_ptr<Journal> journal)
+DeltaStore::DeltaStore(const Layout& layout, Codec codec, uint32_t workers,
+                       std::unique_ptr<Journal> journal)
     : layout_(layout),
       codec_(codec),
       sync_slot_(workers),
@@ -27,7 +30,8 @@ DeltaStore::DeltaStore(const Layout& layout, Codec codec, uint32_t workers, std:
 Status DeltaStore::BeginRound(uint32_t round) {
   {
     MutexLock lock(mutex_);
-    while (!sealed_.empty() && std::get<0>(*sealed_.begin()) + 1 < round) sealed_.erase(sealed_.begin());
+    while (!sealed_.empty() && std::get<0>(*sealed_.begin()) + 1 < round)
+      sealed_.erase(sealed_.begin());
   }
   return journal_->BeginRound(round);
 }
@@ -43,18 +47,22 @@ Status DeltaStore::Write(uint32_t round, WorkerId worker, uint32_t chunk, uint64
   return journal_->Write(round, static_cast<uint32_t>(worker), chunk, offset, bytes);
 }
 
-Status DeltaStore::Seal(uint32_t round, WorkerId worker, uint32_t chunk, const Hash128& payload_hash) {
+Status DeltaStore::Seal(uint32_t round, WorkerId worker, uint32_t chunk,
+                        const Hash128& payload_hash) {
   if (Sealed(round, worker, chunk)) return OkStatus();
   INTERLUDE_RETURN_IF_ERROR(
       ValidatePayload(codec_, Delta(round, worker, chunk), layout_.chunk(chunk).count)
-          .WithContext(fmt::format("delta from worker {}, round {}, chunk {}", worker, round, chunk)));
-  INTERLUDE_RETURN_IF_ERROR(journal_->Seal(round, static_cast<uint32_t>(worker), chunk, payload_hash));
+          .WithContext(
+              fmt::format("delta from worker {}, round {}, chunk {}", worker, round, chunk)));
+  INTERLUDE_RETURN_IF_ERROR(
+      journal_->Seal(round, static_cast<uint32_t>(worker), chunk, payload_hash));
   MutexLock lock(mutex_);
   sealed_.insert({round, worker, chunk});
   return OkStatus();
 }
 
-std::span<const std::byte> DeltaStore::Delta(uint32_t round, WorkerId worker, uint32_t chunk) const {
+std::span<const std::byte> DeltaStore::Delta(uint32_t round, WorkerId worker,
+                                             uint32_t chunk) const {
   return journal_->Read(round, static_cast<uint32_t>(worker), chunk);
 }
 

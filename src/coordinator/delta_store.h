@@ -1,5 +1,5 @@
-// Received delta chunks on their way into the journal: a chunk that is sealed is never written again, so the
-// round thread can read it while a confused worker sends it twice.
+// Received delta chunks on their way into the journal: a chunk that is sealed is never written
+// again, so the round thread can read it while a confused worker sends it twice.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,16 @@ std::vector<size_t> ChunkPayloadBytes(const Layout& layout, Codec codec);
 /// Any thread, as stated. Slots: a worker's id; the last one is the sync delta's.
 class DeltaStore {
  public:
-  static StatusOr<std::unique_ptr<DeltaStore>> Create(const std::string& run_directory, const Layout& layout,
-                                                      Codec codec, uint32_t workers);
+  static StatusOr<std::unique_ptr<DeltaStore>> Create(const std::string& run_directory,
+                                                      const Layout& layout, Codec codec,
+                                                      uint32_t workers);
 
   /// Round thread. The round before the last is forgotten.
   Status BeginRound(uint32_t round);
 
   /// A handler. Stores a piece; does nothing for a sealed chunk. One thread at a time for a worker.
-  Status Write(uint32_t round, WorkerId worker, uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes);
+  Status Write(uint32_t round, WorkerId worker, uint32_t chunk, uint64_t offset,
+               std::span<const std::byte> bytes);
   /// The same handler. Checks a whole chunk (sizes, finite scales) and seals it.
   Status Seal(uint32_t round, WorkerId worker, uint32_t chunk, const Hash128& payload_hash);
   /// Any thread, for a chunk that is whole.

@@ -20,7 +20,8 @@ struct DownloadCall {
 
   bool GivenUp() const { return context.IsCancelled() || session.dropped; }
   bool Send(uint32_t chunk, std::span<const std::byte> payload, const ChunkHashes& hashes) const {
-    return SendChunk(chunk, payload, hashes, [this](v1::Piece&& piece) { return writer.Write(piece); });
+    return SendChunk(chunk, payload, hashes,
+                     [this](v1::Piece&& piece) { return writer.Write(piece); });
   }
 };
 
@@ -28,12 +29,14 @@ Status SendSync(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
   const uint32_t round = call.order.round;
   PhaseTimer send(Phase::kSend, round, kNoWorker, call.shared.clock, call.order.worker);
   for (const uint32_t chunk : chunks) {
-    INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes,
-                               call.shared.board.Wait(round, chunk, [&] { return call.GivenUp(); }));
+    INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes, call.shared.board.Wait(round, chunk, [&] {
+      return call.GivenUp();
+    }));
     auto scope = send.Enter();
     const std::span<const std::byte> payload = call.exchange.deltas->Sync(round, chunk);
     if (!call.Send(chunk, payload, hashes)) {
-      return UnavailableError("worker {} closed its download of round {}", call.order.worker, round);
+      return UnavailableError("worker {} closed its download of round {}", call.order.worker,
+                              round);
     }
     send.AddBytes(payload.size());
     send.AddChunk();
@@ -45,8 +48,8 @@ Status SendSync(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
 /// The base does not change while a member may ask for it: see RunMachine.
 Status SendBase(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
   if (!call.session.member) {
-    return FailedPreconditionError("worker {} takes part in no round yet and may not ask for the base",
-                                   call.order.worker);
+    return FailedPreconditionError(
+        "worker {} takes part in no round yet and may not ask for the base", call.order.worker);
   }
   const Merger& merger = *call.exchange.merger;
   for (const uint32_t chunk : chunks) {
@@ -58,12 +61,13 @@ Status SendBase(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
   return OkStatus();
 }
 
-Status HandleDownload(grpc::ServerContext& context, const v1::DownloadRequest& request, PieceWriter& writer,
-                      SharedState& shared) {
+Status HandleDownload(grpc::ServerContext& context, const v1::DownloadRequest& request,
+                      PieceWriter& writer, SharedState& shared) {
   INTERLUDE_ASSIGN_OR_RETURN(const DownloadOrder order, FromProto(request));
   INTERLUDE_ASSIGN_OR_RETURN(const auto session, shared.sessions.Find(order.worker, order.session));
   const std::shared_ptr<const Exchange> exchange = shared.exchange();
-  if (exchange == nullptr) return FailedPreconditionError("no worker has told its layout yet; nothing can be downloaded");
+  if (exchange == nullptr)
+    return FailedPreconditionError("no worker has told its layout yet; nothing can be downloaded");
   const uint32_t num_chunks = exchange->merger->layout().num_chunks();
   std::vector<uint32_t> chunks = order.chunks;
   if (chunks.empty()) {
@@ -71,7 +75,8 @@ Status HandleDownload(grpc::ServerContext& context, const v1::DownloadRequest& r
     std::iota(chunks.begin(), chunks.end(), 0u);
   }
   for (const uint32_t chunk : chunks) {
-    if (chunk >= num_chunks) return OutOfRangeError("chunk {} of a layout with {} chunks", chunk, num_chunks);
+    if (chunk >= num_chunks)
+      return OutOfRangeError("chunk {} of a layout with {} chunks", chunk, num_chunks);
   }
   const DownloadCall call{context, writer, shared, *session, order, *exchange};
   return order.kind == DownloadKind::kSync ? SendSync(call, chunks) : SendBase(call, chunks);
@@ -79,8 +84,8 @@ Status HandleDownload(grpc::ServerContext& context, const v1::DownloadRequest& r
 
 }  // namespace
 
-grpc::Status CoordinatorService::Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
-                                          PieceWriter* writer) {
+grpc::Status CoordinatorService::Download(grpc::ServerContext* context,
+                                          const v1::DownloadRequest* request, PieceWriter* writer) {
   return ToGrpc(HandleDownload(*context, *request, *writer, shared_));
 }
 

@@ -9,8 +9,9 @@ void EvaluationTally::Begin(uint32_t after_rounds, const std::vector<WorkerId>& 
 Status EvaluationTally::Report(WorkerId worker, const EvaluationReportMessage& report) {
   const auto it = open_.find(report.after_rounds);
   if (it == open_.end() || it->second.awaited.erase(worker) == 0) {
-    return FailedPreconditionError("worker {} reports an evaluation after {} rounds that it was not asked for", worker,
-                                   report.after_rounds);
+    return FailedPreconditionError(
+        "worker {} reports an evaluation after {} rounds that it was not asked for", worker,
+        report.after_rounds);
   }
   it->second.correct += report.correct;
   it->second.samples += report.samples;

@@ -22,7 +22,8 @@ class EvaluationTally {
   Status Report(WorkerId worker, const EvaluationReportMessage& report);
   /// Its awaited parts will not come: the evaluation is completed without them.
   void WorkerLeft(WorkerId worker);
-  /// An evaluation whose parts are all in or given up, once each; without samples it is passed over.
+  /// An evaluation whose parts are all in or given up, once each; without samples it is passed
+  /// over.
   std::optional<EvaluationRecord> TakeComplete();
 
  private:

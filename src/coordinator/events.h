@@ -1,4 +1,5 @@
-// What the gRPC handlers tell the round thread. Handlers translate and hand over; they decide nothing.
+// What the gRPC handlers tell the round thread. Handlers translate and hand over; they decide
+// nothing.
 #pragma once
 
 #include <future>
@@ -52,8 +53,8 @@ struct StopEvent {
   std::string reason;
 };
 
-using Event = std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent, ChunkStoredEvent,
-                           BaseStoredEvent, StopEvent>;
+using Event = std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent,
+                           ChunkStoredEvent, BaseStoredEvent, StopEvent>;
 using EventQueue = Queue<Event>;
 
 }  // namespace interlude

@@ -34,16 +34,20 @@ double LongestSeconds(const std::vector<Span>& spans, Phase phase) {
 
 }  // namespace
 
-LedgerBook::LedgerBook(std::unique_ptr<RunDatabase> database, SpanRecorder& recorder, const Clock& clock)
+LedgerBook::LedgerBook(std::unique_ptr<RunDatabase> database, SpanRecorder& recorder,
+                       const Clock& clock)
     : database_(std::move(database)), recorder_(recorder), clock_(clock) {}
 
 void LedgerBook::Check(const Status& status) {
   if (status.ok() || failed_) return;
   failed_ = true;
-  LogError("the ledger cannot be written any more, the run goes on without it: {}", status.ToString());
+  LogError("the ledger cannot be written any more, the run goes on without it: {}",
+           status.ToString());
 }
 
-void LedgerBook::Meta(const std::string& key, const std::string& value) { Check(database_->SetMeta(key, value)); }
+void LedgerBook::Meta(const std::string& key, const std::string& value) {
+  Check(database_->SetMeta(key, value));
+}
 
 void LedgerBook::Joined(WorkerId worker, const JoinMessage& join) {
   WorkerRecord record;
@@ -111,7 +115,8 @@ void LedgerBook::Report(WorkerId worker, const RoundReportMessage& report) {
   WorkerSpans(worker, report.spans);
 }
 
-RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const Hash128& root, uint32_t rounds) {
+RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const Hash128& root,
+                                            uint32_t rounds) {
   Sort(recorder_.Take());
   OpenRound open = std::move(open_[exchange.round()]);
   open_.erase(exchange.round());
@@ -120,7 +125,8 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   RoundRecord record = MakeRecord(exchange, root);
   uint64_t reported_samples = 0;
   for (const WorkerRoundRecord& worker : open.workers) reported_samples += worker.samples;
-  if (reported_samples > 0) record.mean_loss = open.loss_sum / static_cast<double>(reported_samples);
+  if (reported_samples > 0)
+    record.mean_loss = open.loss_sum / static_cast<double>(reported_samples);
   Span round;
   round.phase = Phase::kRound;
   round.round = record.round;
@@ -143,7 +149,9 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   return line;
 }
 
-void LedgerBook::Evaluation(const EvaluationRecord& evaluation) { Check(database_->AddEvaluation(evaluation)); }
+void LedgerBook::Evaluation(const EvaluationRecord& evaluation) {
+  Check(database_->AddEvaluation(evaluation));
+}
 
 void LedgerBook::Close() {
   Sort(recorder_.Take());

@@ -1,5 +1,5 @@
-// Gathers what belongs to each round (reports, spans, times) and writes it to run.db when the round has ended.
-// Owned by the round thread.
+// Gathers what belongs to each round (reports, spans, times) and writes it to run.db when the round
+// has ended. Owned by the round thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ class LedgerBook {
   void Report(WorkerId worker, const RoundReportMessage& report);
 
   /// Writes the round and returns its line for the observer.
-  RunObserver::RoundLine EndRound(const RoundExchange& exchange, const Hash128& root, uint32_t rounds);
+  RunObserver::RoundLine EndRound(const RoundExchange& exchange, const Hash128& root,
+                                  uint32_t rounds);
   void Evaluation(const EvaluationRecord& evaluation);
   /// Writes what is left over.
   void Close();

@@ -48,9 +48,15 @@ Codec CodecOf(const RunConfig& config) {
 OuterOptimizerOptions OuterOptimizerOf(const RunConfig& config) {
   OuterOptimizerOptions options;
   switch (config.outer.optimizer) {
-    case OuterOptimizerKind::kSgd: options.type = OuterOptimizerType::kSgd; break;
-    case OuterOptimizerKind::kNesterov: options.type = OuterOptimizerType::kNesterov; break;
-    case OuterOptimizerKind::kAdam: options.type = OuterOptimizerType::kAdam; break;
+    case OuterOptimizerKind::kSgd:
+      options.type = OuterOptimizerType::kSgd;
+      break;
+    case OuterOptimizerKind::kNesterov:
+      options.type = OuterOptimizerType::kNesterov;
+      break;
+    case OuterOptimizerKind::kAdam:
+      options.type = OuterOptimizerType::kAdam;
+      break;
   }
   options.learning_rate = static_cast<float>(config.outer.learning_rate);
   options.momentum = static_cast<float>(config.outer.momentum);
@@ -66,7 +72,8 @@ MergePhases::MergePhases(uint32_t round, const Clock& clock)
       encode_sync(Phase::kEncodeSync, round, kNoWorker, clock),
       hash(Phase::kHash, round, kNoWorker, clock) {}
 
-StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const RunConfig& config, int threads) {
+StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const RunConfig& config,
+                                                 int threads) {
   const size_t copies = 1 + OuterStatePerParam(OuterOptimizerOf(config).type) +
                         (CodecOf(config) == Codec::kQ4 ? 1 : 0);
   const uint64_t wanted = uint64_t{layout.total_params()} * copies * sizeof(float) +
@@ -74,7 +81,8 @@ StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const Run
   const uint64_t available = AvailableMemoryBytes();
   if (wanted > available) {
     return ResourceExhaustedError(
-        "a model of {} parameters needs {:.2f} GiB on the coordinator ({} fp32 copies), {:.2f} GiB are free: "
+        "a model of {} parameters needs {:.2f} GiB on the coordinator ({} fp32 copies), {:.2f} GiB "
+        "are free: "
         "use a machine with more memory",
         layout.total_params(), static_cast<double>(wanted) / 0x1p30, copies,
         static_cast<double>(available) / 0x1p30);
@@ -89,9 +97,10 @@ Merger::Merger(const Layout& layout, const RunConfig& config, int threads)
       optimizer_(OuterOptimizerOf(config)),
       pool_(threads),
       base_(Buffer::Floats("base", layout.total_params())),
-      state_(Buffer::Floats("outer state",
-                            layout.total_params() * OuterStatePerParam(OuterOptimizerOf(config).type))),
-      residual_(CodecOf(config) == Codec::kQ4 ? Buffer::Floats("residual", layout.total_params()) : Buffer()),
+      state_(Buffer::Floats("outer state", layout.total_params() *
+                                               OuterStatePerParam(OuterOptimizerOf(config).type))),
+      residual_(CodecOf(config) == Codec::kQ4 ? Buffer::Floats("residual", layout.total_params())
+                                              : Buffer()),
       sum_(Buffer::Floats("merge work", layout.chunk_params())),
       chunk_hashes_(layout.num_chunks()) {}
 
@@ -110,7 +119,8 @@ Status Merger::HashBase() {
   for (uint32_t c = 0; c < layout_.num_chunks(); ++c) {
     const ChunkRange range = layout_.chunk(c);
     const std::span<const float> values = base.subspan(range.begin, range.count);
-    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    const auto bad =
+        std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
     if (bad != values.end()) {
       const size_t position = range.begin + static_cast<size_t>(bad - values.begin());
       return DataLossError("the first base holds {} in {}: start from finite parameters", *bad,
@@ -121,7 +131,8 @@ Status Merger::HashBase() {
   return OkStatus();
 }
 
-void Merger::Aggregate(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
+void Merger::Aggregate(const MergeOrder& order,
+                       const std::vector<std::span<const std::byte>>& payloads,
                        std::span<float> sum) {
   std::vector<uint64_t> samples;
   for (const Contributor& contributor : order.contributors) samples.push_back(contributor.samples);
@@ -134,17 +145,20 @@ void Merger::Aggregate(const MergeOrder& order, const std::vector<std::span<cons
 
 void Merger::StepChunk(const ChunkRange& range, uint32_t round, std::span<float> sum) {
   const size_t per_param = OuterStatePerParam(optimizer_.type);
-  const std::span<float> state = state_.floats().subspan(range.begin * per_param, range.count * per_param);
+  const std::span<float> state =
+      state_.floats().subspan(range.begin * per_param, range.count * per_param);
   OuterStep(optimizer_, round, sum, state, sum);
 }
 
-Status Merger::MergeChunk(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
+Status Merger::MergeChunk(const MergeOrder& order,
+                          const std::vector<std::span<const std::byte>>& payloads,
                           std::span<std::byte> sync, MergePhases& phases) {
   const ChunkRange range = layout_.chunk(order.chunk);
   const std::span<float> sum = sum_.floats().first(range.count);
   const std::span<float> base = base_.floats().subspan(range.begin, range.count);
-  const std::span<float> residual =
-      codec_ == Codec::kQ4 ? residual_.floats().subspan(range.begin, range.count) : std::span<float>();
+  const std::span<float> residual = codec_ == Codec::kQ4
+                                        ? residual_.floats().subspan(range.begin, range.count)
+                                        : std::span<float>();
 
   InPhase(phases.aggregate, pool_, [&] { Aggregate(order, payloads, sum); });
   for (const auto& payload : payloads) phases.aggregate.AddBytes(payload.size());
@@ -152,11 +166,13 @@ Status Merger::MergeChunk(const MergeOrder& order, const std::vector<std::span<c
   phases.outer_step.AddBytes(range.count * sizeof(float));
 
   EncodeOutcome outcome;
-  InPhase(phases.encode_sync, pool_, [&] { outcome = EncodeUpdate(codec_, sum, residual, base, sync, pool_); });
+  InPhase(phases.encode_sync, pool_,
+          [&] { outcome = EncodeUpdate(codec_, sum, residual, base, sync, pool_); });
   phases.encode_sync.AddBytes(sync.size());
   if (outcome.first_nonfinite) {
     return DataLossError(
-        "round {}: the merged update of {} is not finite: lower outer.learning_rate or train.learning_rate",
+        "round {}: the merged update of {} is not finite: lower outer.learning_rate or "
+        "train.learning_rate",
         order.round, layout_.DescribePosition(range.begin + *outcome.first_nonfinite));
   }
   InPhase(phases.hash, pool_, [&] { chunk_hashes_[order.chunk] = HashFloats(base); });

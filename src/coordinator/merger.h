@@ -1,6 +1,7 @@
-// The coordinator's arithmetic: base, outer state and residual, and what happens to one chunk: decode and
-// average, outer step, encode the sync delta, hash the new base. Working memory is two chunks.
-// Owned by the round thread; others may read base chunks that no merge is changing (see RunMachine).
+// The coordinator's arithmetic: base, outer state and residual, and what happens to one chunk:
+// decode and average, outer step, encode the sync delta, hash the new base. Working memory is two
+// chunks. Owned by the round thread; others may read base chunks that no merge is changing (see
+// RunMachine).
 #pragma once
 
 #include <memory>
@@ -32,9 +33,10 @@ struct MergePhases {
 
 class Merger {
  public:
-  /// Takes memory for base, outer state and (with q4) residual: ResourceExhausted when the machine has not
-  /// that much free, with both figures.
-  static StatusOr<std::unique_ptr<Merger>> Create(const Layout& layout, const RunConfig& config, int threads);
+  /// Takes memory for base, outer state and (with q4) residual: ResourceExhausted when the machine
+  /// has not that much free, with both figures.
+  static StatusOr<std::unique_ptr<Merger>> Create(const Layout& layout, const RunConfig& config,
+                                                  int threads);
 
   /// The first base arrives here; then hash it with HashBase.
   std::span<std::byte> BaseChunkBytes(uint32_t chunk);
@@ -43,9 +45,10 @@ class Merger {
 
   /// Merges one chunk: `payloads[k]` is the k-th contributor's. Writes the sync payload to `sync`
   /// (EncodedBytes of the chunk) and updates base, outer state, residual and the chunk's hash.
-  /// The outer step's number is the round's. DataLoss when the update is not finite; the chunk's base, outer
-  /// state and residual are then unspecified and the run cannot go on from them.
-  Status MergeChunk(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
+  /// The outer step's number is the round's. DataLoss when the update is not finite; the chunk's
+  /// base, outer state and residual are then unspecified and the run cannot go on from them.
+  Status MergeChunk(const MergeOrder& order,
+                    const std::vector<std::span<const std::byte>>& payloads,
                     std::span<std::byte> sync, MergePhases& phases);
 
   std::span<const float> base() const { return base_.floats(); }

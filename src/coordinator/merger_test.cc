@@ -13,7 +13,8 @@ namespace interlude {
 namespace {
 
 Layout SmallLayout() {
-  return Layout::Create({{.name = "a", .shape = {100}}, {.name = "b", .shape = {3, 50}}}, 128).value();
+  return Layout::Create({{.name = "a", .shape = {100}}, {.name = "b", .shape = {3, 50}}}, 128)
+      .value();
 }
 
 RunConfig Config(CodecKind codec) {
@@ -56,16 +57,19 @@ TEST_P(MergerTest, AWorkerThatAppliesTheSyncChunkHoldsTheCoordinatorsBase) {
     for (uint32_t chunk = 0; chunk < 2; ++chunk) {
       const ChunkRange range = merger->layout().chunk(chunk);
       const auto first = EncodeOf(merger->codec(), Noise(range.count, round * 10 + chunk, 1e-2f));
-      const auto second = EncodeOf(merger->codec(), Noise(range.count, round * 10 + chunk + 5, 1e-2f));
+      const auto second =
+          EncodeOf(merger->codec(), Noise(range.count, round * 10 + chunk + 5, 1e-2f));
       std::vector<std::byte> sync(EncodedBytes(merger->codec(), range.count));
       const MergeOrder order{round, chunk, {{0, 100}, {1, 300}}};
       ASSERT_TRUE(merger->MergeChunk(order, {first, second}, sync, phases).ok());
       const std::span<float> mine = std::span(copy).subspan(range.begin, range.count);
-      Apply(merger->codec(), sync, mine, std::span(parameters).subspan(range.begin, range.count), pool);
+      Apply(merger->codec(), sync, mine, std::span(parameters).subspan(range.begin, range.count),
+            pool);
       EXPECT_EQ(HashFloats(mine), merger->chunk_hashes()[chunk]);
     }
     EXPECT_EQ(phases.aggregate.Finish().chunks, 2u);
-    EXPECT_EQ(std::memcmp(copy.data(), merger->base().data(), copy.size() * 4), 0) << "round " << round;
+    EXPECT_EQ(std::memcmp(copy.data(), merger->base().data(), copy.size() * 4), 0)
+        << "round " << round;
   }
 }
 

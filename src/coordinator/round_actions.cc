@@ -47,7 +47,8 @@ void RoundThread::Do(const StartRound& action) {
     message.repair_chunks.clear();
     if (std::find(action.joining.begin(), action.joining.end(), worker) != action.joining.end()) {
       for (uint32_t c = 0; c < num_chunks; ++c) {
-        if (member.offered_hashes[c] != exchange_->merger->chunk_hashes()[c]) message.repair_chunks.push_back(c);
+        if (member.offered_hashes[c] != exchange_->merger->chunk_hashes()[c])
+          message.repair_chunks.push_back(c);
       }
       member.offered_hashes = {};
     }
@@ -64,8 +65,8 @@ void RoundThread::Do(const MergeChunk& action) {
   }
   const std::span<std::byte> sync = exchange_->deltas->MutableSync(order.round, order.chunk);
   ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
-  const Status status = exchange_->merger->MergeChunk(order, payloads, sync,
-                                                      phases_.at(order.round));
+  const Status status =
+      exchange_->merger->MergeChunk(order, payloads, sync, phases_.at(order.round));
   if (!status.ok()) {
     machine_.Stop(status, shared_.clock.Now());
     return;
@@ -90,7 +91,8 @@ void RoundThread::Do(const SendSyncChunk& action) {
 void RoundThread::Do(const CommitRound& action) {
   SaveEveryRound(action.round);
   const MergePhases& phases = phases_.at(action.round);
-  for (const PhaseTimer* timer : {&phases.aggregate, &phases.outer_step, &phases.encode_sync, &phases.hash}) {
+  for (const PhaseTimer* timer :
+       {&phases.aggregate, &phases.outer_step, &phases.encode_sync, &phases.hash}) {
     shared_.spans.Record(timer->Finish());
   }
   phases_.erase(action.round);
@@ -103,7 +105,8 @@ void RoundThread::Do(const CommitRound& action) {
 void RoundThread::Do(const EndRound& action) {
   const RoundExchange* exchange = machine_.open_round(action.round);
   INTERLUDE_CHECK(exchange != nullptr, "round {} ended and is not there", action.round);
-  observer_.RoundEnded(book_.EndRound(*exchange, roots_.at(action.round), options_.config.round.rounds));
+  observer_.RoundEnded(
+      book_.EndRound(*exchange, roots_.at(action.round), options_.config.round.rounds));
   roots_.erase(action.round);
 }
 
@@ -148,7 +151,8 @@ Status RoundThread::SaveModel(const std::string& path, uint32_t rounds) const {
 }
 
 void RoundThread::SaveEveryRound(uint32_t round) {
-  if (options_.config.round.persistence != PersistenceMode::kEveryRound || saved_round_ >= round) return;
+  if (options_.config.round.persistence != PersistenceMode::kEveryRound || saved_round_ >= round)
+    return;
   saved_round_ = round;
   PhaseTimer save(Phase::kSave, round, kNoWorker, shared_.clock);
   Status status;
@@ -159,7 +163,8 @@ void RoundThread::SaveEveryRound(uint32_t round) {
   save.AddBytes(exchange_->merger->base().size_bytes());
   if (!status.ok()) {
     save.MarkFailed();
-    machine_.Stop(status.WithContext("the full model of the round cannot be written"), shared_.clock.Now());
+    machine_.Stop(status.WithContext("the full model of the round cannot be written"),
+                  shared_.clock.Now());
   }
   shared_.spans.Record(save.Finish());
 }

@@ -25,7 +25,8 @@ void RoundThread::On(JoinEvent& event) {
   welcome.run_id = run_id_;
   welcome.config_toml = FormatRunConfig(options_.config);
   event.reply.set_value(welcome);
-  observer_.WorkerJoined(*worker, event.join.host, machine_.membership().present(), options_.workers);
+  observer_.WorkerJoined(*worker, event.join.host, machine_.membership().present(),
+                         options_.workers);
 }
 
 void RoundThread::On(WorkerSaidEvent& event) {
@@ -46,10 +47,12 @@ void RoundThread::On(UploadBegunEvent& event) {
   if (!IsCurrent(*event.session)) {
     status = PermissionDeniedError("worker {} no longer takes part", event.header.worker);
   } else if (exchange_ == nullptr) {
-    status = FailedPreconditionError("worker {} uploads before it has told its layout", event.header.worker);
+    status = FailedPreconditionError("worker {} uploads before it has told its layout",
+                                     event.header.worker);
   } else if (event.header.kind == UploadKind::kBase) {
     if (machine_.stage() != RunMachine::Stage::kAwaitingBase || base_from_ != event.header.worker) {
-      status = FailedPreconditionError("worker {} was not asked for the first base", event.header.worker);
+      status = FailedPreconditionError("worker {} was not asked for the first base",
+                                       event.header.worker);
     }
   } else if (event.header.codec != exchange_->merger->codec()) {
     status = InvalidArgumentError("worker {} sends codec {}, this run uses {}", event.header.worker,
@@ -65,7 +68,8 @@ void RoundThread::On(UploadBegunEvent& event) {
 void RoundThread::On(ChunkStoredEvent& event) {
   if (!IsCurrent(*event.session)) return;
   const WorkerId worker = event.session->worker;
-  const StatusOr<bool> news = machine_.ChunkReceived(worker, event.round, event.chunk, shared_.clock.Now());
+  const StatusOr<bool> news =
+      machine_.ChunkReceived(worker, event.round, event.chunk, shared_.clock.Now());
   if (!news.ok()) Remove(worker, news.status());
 }
 
@@ -91,8 +95,8 @@ Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
   INTERLUDE_RETURN_IF_ERROR(AcceptLayout(worker, message.layout));
   const uint32_t num_chunks = message.layout.num_chunks();
   if (message.chunk_hashes.size() != num_chunks) {
-    return InvalidArgumentError("worker {} offers {} chunk hashes for a layout with {} chunks", worker,
-                                message.chunk_hashes.size(), num_chunks);
+    return InvalidArgumentError("worker {} offers {} chunk hashes for a layout with {} chunks",
+                                worker, message.chunk_hashes.size(), num_chunks);
   }
   members_[worker].offered_hashes = std::move(message.chunk_hashes);
   book_.WorkerSpans(worker, std::move(message.spans));
@@ -105,18 +109,21 @@ Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
     const Layout& ours = exchange_->merger->layout();
     if (layout.signature() == ours.signature()) return OkStatus();
     return FailedPreconditionError(
-        "worker {} has another layout than the run: {}; this worker builds another model: check its version of "
+        "worker {} has another layout than the run: {}; this worker builds another model: check "
+        "its version of "
         "interlude and its model files",
         worker, layout.DescribeDifference(ours));
   }
   if (layout.chunk_params() != options_.config.round.chunk_params) {
-    return FailedPreconditionError("worker {} cuts chunks of {} parameters, the run's configuration says {}", worker,
-                                   layout.chunk_params(), options_.config.round.chunk_params);
+    return FailedPreconditionError(
+        "worker {} cuts chunks of {} parameters, the run's configuration says {}", worker,
+        layout.chunk_params(), options_.config.round.chunk_params);
   }
   auto exchange = std::make_shared<Exchange>();
   INTERLUDE_ASSIGN_OR_RETURN(exchange->merger, Merger::Create(layout, options_.config, threads_));
-  INTERLUDE_ASSIGN_OR_RETURN(exchange->deltas,
-                             DeltaStore::Create(options_.directory, layout, CodecOf(options_.config), options_.workers));
+  INTERLUDE_ASSIGN_OR_RETURN(
+      exchange->deltas,
+      DeltaStore::Create(options_.directory, layout, CodecOf(options_.config), options_.workers));
   exchange->base_chunk_bytes = ChunkPayloadBytes(layout, Codec::kFp32);
   exchange_ = exchange;
   shared_.SetExchange(exchange);
@@ -140,9 +147,10 @@ Status RoundThread::Said(WorkerId worker, RoundReportMessage& message) {
       machine_.RoundReported(worker, message.round, message.root, shared_.clock.Now()));
   if (message.repaired_chunks > 0) {
     book_.Event("repair", worker,
-                fmt::format("round {}: {} chunks of the base differed and were fetched again", message.round,
-                            message.repaired_chunks));
-    LogWarning("worker {} repaired {} chunks in round {}", worker, message.repaired_chunks, message.round);
+                fmt::format("round {}: {} chunks of the base differed and were fetched again",
+                            message.round, message.repaired_chunks));
+    LogWarning("worker {} repaired {} chunks in round {}", worker, message.repaired_chunks,
+               message.round);
   }
   book_.Report(worker, message);
   return OkStatus();

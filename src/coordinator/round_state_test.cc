@@ -54,7 +54,8 @@ TEST(SyncBoard, KeepsTheRoundBeforeAndForgetsOlderOnes) {
 class DeltaStoreTest : public testing::Test {
  protected:
   DeltaStoreTest() {
-    const std::string directory = testing::TempDir() + "/interlude-delta-store-" + std::to_string(::getpid());
+    const std::string directory =
+        testing::TempDir() + "/interlude-delta-store-" + std::to_string(::getpid());
     std::filesystem::remove_all(directory);
     std::filesystem::create_directories(directory);
     store_ = DeltaStore::Create(directory, layout_, Codec::kQ4, 2).value();
@@ -63,7 +64,8 @@ class DeltaStoreTest : public testing::Test {
   std::vector<std::byte> Encoded(float value, size_t count) {
     ThreadPool pool(1);
     std::vector<std::byte> payload(EncodedBytes(Codec::kQ4, count));
-    EncodeDelta(Codec::kQ4, std::vector<float>(count, value), std::vector<float>(count), {}, payload, pool);
+    EncodeDelta(Codec::kQ4, std::vector<float>(count, value), std::vector<float>(count), {},
+                payload, pool);
     return payload;
   }
   const Layout layout_ = Layout::Create({{.name = "w", .shape = {200}}}, 128).value();
@@ -95,9 +97,11 @@ TEST_F(DeltaStoreTest, AChunkThatCannotBeDecodedIsNotSealedAndTheMessageSaysWhos
 TEST(EvaluationTally, AddsPartsAndGoesOnWithoutAWorkerThatLeft) {
   EvaluationTally tally;
   tally.Begin(4, {0, 1, 2});
-  ASSERT_TRUE(tally.Report(0, {.after_rounds = 4, .correct = 8, .samples = 10, .loss_sum = 5}).ok());
+  ASSERT_TRUE(
+      tally.Report(0, {.after_rounds = 4, .correct = 8, .samples = 10, .loss_sum = 5}).ok());
   EXPECT_FALSE(tally.TakeComplete().has_value());
-  ASSERT_TRUE(tally.Report(2, {.after_rounds = 4, .correct = 7, .samples = 10, .loss_sum = 3}).ok());
+  ASSERT_TRUE(
+      tally.Report(2, {.after_rounds = 4, .correct = 7, .samples = 10, .loss_sum = 3}).ok());
   EXPECT_FALSE(tally.TakeComplete().has_value());
   tally.WorkerLeft(1);
   const auto record = tally.TakeComplete();
@@ -115,7 +119,8 @@ TEST(EvaluationTally, RefusesPartsThatAreNotAwaited) {
   EXPECT_EQ(tally.Report(1, {.after_rounds = 2}).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(tally.Report(0, {.after_rounds = 3}).code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(tally.Report(0, {.after_rounds = 2}).ok());
-  EXPECT_EQ(tally.Report(0, {.after_rounds = 2}).code(), StatusCode::kFailedPrecondition) << "a second time";
+  EXPECT_EQ(tally.Report(0, {.after_rounds = 2}).code(), StatusCode::kFailedPrecondition)
+      << "a second time";
 }
 
 TEST(SessionTable, FindsASessionOnlyByItsOwnToken) {

@@ -30,8 +30,8 @@ struct Refuse {
 
 }  // namespace
 
-RoundThread::RoundThread(const CoordinatorOptions& options, int threads, std::string run_id, SharedState& shared,
-                         LedgerBook& book, RunObserver& observer)
+RoundThread::RoundThread(const CoordinatorOptions& options, int threads, std::string run_id,
+                         SharedState& shared, LedgerBook& book, RunObserver& observer)
     : options_(options),
       threads_(threads),
       run_id_(std::move(run_id)),
@@ -48,7 +48,8 @@ StatusOr<RunOutcome> RoundThread::Run() {
     CarryOutActions();
   }
   shared_.events.Close();
-  while (auto event = shared_.events.Pop()) std::visit(Refuse{UnavailableError("the run has ended")}, *event);
+  while (auto event = shared_.events.Pop())
+    std::visit(Refuse{UnavailableError("the run has ended")}, *event);
   shared_.board.Close();
   for (const auto& session : shared_.sessions.All()) {
     session->outgoing.Push(GoodbyeMessage{end_status_.code(), end_status_.message()});
@@ -92,7 +93,8 @@ void RoundThread::Remove(WorkerId worker, const Status& reason) {
 void RoundThread::CompleteEvaluations() {
   while (const auto evaluation = evaluations_.TakeComplete()) {
     book_.Evaluation(*evaluation);
-    const double accuracy = static_cast<double>(evaluation->correct) / static_cast<double>(evaluation->samples);
+    const double accuracy =
+        static_cast<double>(evaluation->correct) / static_cast<double>(evaluation->samples);
     outcome_.accuracy = accuracy;
     outcome_.test_samples = evaluation->samples;
     observer_.Evaluated(evaluation->after_rounds, accuracy, evaluation->samples);
@@ -109,7 +111,8 @@ void RoundThread::ReportProgress() {
   progress.steps_done = progress.steps;
   for (const WorkerId worker : exchange->present()) {
     const auto it = members_.find(worker);
-    if (it != members_.end()) progress.steps_done = std::min(progress.steps_done, it->second.steps_done);
+    if (it != members_.end())
+      progress.steps_done = std::min(progress.steps_done, it->second.steps_done);
   }
   progress.chunks_merged = chunks_merged_;
   progress.chunks = exchange_->merger->layout().num_chunks();
@@ -119,7 +122,8 @@ void RoundThread::ReportProgress() {
 void RoundThread::FinishOutcome(const Status& status) {
   outcome_.rounds = machine_.committed_rounds();
   outcome_.workers_at_end = static_cast<uint32_t>(members_.size());
-  if (exchange_ != nullptr && uncommitted_chunks_ == 0) outcome_.root_hash = exchange_->merger->Root().ToHex();
+  if (exchange_ != nullptr && uncommitted_chunks_ == 0)
+    outcome_.root_hash = exchange_->merger->Root().ToHex();
   book_.Meta(kMetaOutcome, status.ok() ? "finished" : status.message());
   book_.Meta("final_root", outcome_.root_hash);
   book_.Close();

@@ -1,4 +1,5 @@
-// The one thread that owns the run's state: takes events, asks the machine, carries out its actions.
+// The one thread that owns the run's state: takes events, asks the machine, carries out its
+// actions.
 #pragma once
 
 #include <map>
@@ -18,8 +19,8 @@ namespace interlude {
 class RoundThread {
  public:
   /// `observer` may not be null. `threads` is the size of the merge pool.
-  RoundThread(const CoordinatorOptions& options, int threads, std::string run_id, SharedState& shared,
-              LedgerBook& book, RunObserver& observer);
+  RoundThread(const CoordinatorOptions& options, int threads, std::string run_id,
+              SharedState& shared, LedgerBook& book, RunObserver& observer);
 
   /// Until the run has ended.
   StatusOr<RunOutcome> Run();
@@ -65,7 +66,9 @@ class RoundThread {
   void Remove(WorkerId worker, const Status& reason);
   void CompleteEvaluations();
   /// The round that is trained or merged now; null between rounds.
-  const RoundExchange* NewestRound() const { return machine_.open_round(machine_.committed_rounds() + 1); }
+  const RoundExchange* NewestRound() const {
+    return machine_.open_round(machine_.committed_rounds() + 1);
+  }
   void ReportProgress();
   Status SaveModel(const std::string& path, uint32_t rounds) const;
   /// With persistence = every_round: the whole model to disk, on the round's path, once a round.
@@ -85,9 +88,9 @@ class RoundThread {
   std::map<uint32_t, MergePhases> phases_;
   std::map<uint32_t, Hash128> roots_;  // of committed rounds that have not ended
   EvaluationTally evaluations_;
-  uint32_t saved_round_ = 0;  // the newest whose model SaveEveryRound wrote
-  uint32_t chunks_merged_ = 0;      // of the newest round
-  uint32_t uncommitted_chunks_ = 0; // merged into the base since the last commit
+  uint32_t saved_round_ = 0;           // the newest whose model SaveEveryRound wrote
+  uint32_t chunks_merged_ = 0;         // of the newest round
+  uint32_t uncommitted_chunks_ = 0;    // merged into the base since the last commit
   std::optional<WorkerId> base_from_;  // who was asked for the first base
   bool ended_ = false;
   Status end_status_;

@@ -8,7 +8,8 @@ namespace interlude {
 StatusOr<Server> StartServer(const std::string& listen, int pollers, CoordinatorService& service) {
   const size_t colon = listen.rfind(':');
   if (colon == std::string::npos || colon + 1 == listen.size()) {
-    return InvalidArgumentError("listen address '{}' has no port: write HOST:PORT, for example 0.0.0.0:7070", listen);
+    return InvalidArgumentError(
+        "listen address '{}' has no port: write HOST:PORT, for example 0.0.0.0:7070", listen);
   }
   int port = 0;
   grpc::ServerBuilder builder;
@@ -30,7 +31,8 @@ StatusOr<Server> StartServer(const std::string& listen, int pollers, Coordinator
   result.server = builder.BuildAndStart();
   if (result.server == nullptr || port == 0) {
     return UnavailableError(
-        "cannot listen on {}: the port is in use, or the address is not this machine's; choose another with --listen "
+        "cannot listen on {}: the port is in use, or the address is not this machine's; choose "
+        "another with --listen "
         "(port 0 lets the system choose)",
         listen);
   }

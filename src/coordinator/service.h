@@ -17,8 +17,9 @@ class CoordinatorService final : public v1::Coordinator::Service {
   /// `shared` outlives the service.
   explicit CoordinatorService(SharedState& shared) : shared_(shared) {}
 
-  grpc::Status Session(grpc::ServerContext* context,
-                       grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::WorkerMessage>* stream) override;
+  grpc::Status Session(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::WorkerMessage>* stream) override;
   grpc::Status Upload(grpc::ServerContext* context, grpc::ServerReader<v1::UploadMessage>* reader,
                       v1::UploadReceipt* receipt) override;
   grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
@@ -34,8 +35,9 @@ struct Server {
   std::string address;  // with the port that was really bound
 };
 
-/// Binds and serves. `pollers` bounds the threads that wait for new calls; each open stream has a thread of its own.
-/// Unavailable when the address cannot be bound (in use, not ours, no permission), saying what to do.
+/// Binds and serves. `pollers` bounds the threads that wait for new calls; each open stream has a
+/// thread of its own. Unavailable when the address cannot be bound (in use, not ours, no
+/// permission), saying what to do.
 StatusOr<Server> StartServer(const std::string& listen, int pollers, CoordinatorService& service);
 
 }  // namespace interlude

@@ -1,5 +1,5 @@
-// What a confused or lying worker gets to hear, over real gRPC: the right code, a message that helps, and a
-// coordinator that goes on.
+// What a confused or lying worker gets to hear, over real gRPC: the right code, a message that
+// helps, and a coordinator that goes on.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -100,7 +100,9 @@ class InRoundTest : public ServiceTest {
     EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 1u);
     payloads_ = EncodeTestDelta(1e-3f);
   }
-  Status Upload(const std::vector<v1::Piece>& pieces) { return connection_.Upload(session_.DeltaHeader(1), pieces); }
+  Status Upload(const std::vector<v1::Piece>& pieces) {
+    return connection_.Upload(session_.DeltaHeader(1), pieces);
+  }
   std::vector<v1::Piece> GoodPieces() { return PiecesOf(payloads_); }
 
   TestSession session_;
@@ -109,9 +111,11 @@ class InRoundTest : public ServiceTest {
 
 TEST_F(InRoundTest, AGoodUploadCommitsTheRoundAndTheSyncDeltaComesBack) {
   ASSERT_TRUE(Upload(GoodPieces()).ok());
-  const DownloadOrder order{.worker = 0, .session = session_.token(), .kind = DownloadKind::kSync, .round = 1};
+  const DownloadOrder order{
+      .worker = 0, .session = session_.token(), .kind = DownloadKind::kSync, .round = 1};
   EXPECT_TRUE(connection_.Download(order).ok());
-  EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 2u) << "the next round starts at the commit";
+  EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 2u)
+      << "the next round starts at the commit";
 }
 
 TEST_F(InRoundTest, AWrongChecksumIsRefusedAndTheUploadMayBeRepeated) {
@@ -172,7 +176,8 @@ TEST_F(InRoundTest, AReportWithAnotherRootEndsTheStay) {
 }
 
 TEST_F(InRoundTest, AskingForChunksThatDoNotExistIsRefused) {
-  DownloadOrder order{.worker = 0, .session = session_.token(), .kind = DownloadKind::kBase, .chunks = {99}};
+  DownloadOrder order{
+      .worker = 0, .session = session_.token(), .kind = DownloadKind::kBase, .chunks = {99}};
   EXPECT_EQ(connection_.Download(order).code(), StatusCode::kOutOfRange);
   order.kind = DownloadKind::kSync;
   order.chunks = {};
@@ -187,13 +192,15 @@ TEST(CoordinatorStart, APortInUseIsNamed) {
   const auto second = Coordinator::Start(options, SystemClock(), nullptr);
   ASSERT_EQ(second.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(second.status().message(), HasSubstr(first->address()));
-  EXPECT_FALSE(std::filesystem::exists(options.directory + "/run.db")) << "a failed start leaves no run behind";
+  EXPECT_FALSE(std::filesystem::exists(options.directory + "/run.db"))
+      << "a failed start leaves no run behind";
 }
 
 TEST(CoordinatorStart, AnAddressWithoutAPortIsRefused) {
   CoordinatorOptions options = TestOptions("no-port", 1);
   options.listen = "localhost";
-  EXPECT_EQ(Coordinator::Start(options, SystemClock(), nullptr).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Coordinator::Start(options, SystemClock(), nullptr).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST(CoordinatorStart, StopEndsAWaitingRun) {

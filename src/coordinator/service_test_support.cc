@@ -8,7 +8,9 @@
 namespace interlude {
 
 Layout TestLayout() {
-  return Layout::Create({{.name = "first.weight", .shape = {10, 30}}, {.name = "last.bias", .shape = {200}}}, 256)
+  return Layout::Create(
+             {{.name = "first.weight", .shape = {10, 30}}, {.name = "last.bias", .shape = {200}}},
+             256)
       .value();
 }
 
@@ -18,7 +20,8 @@ CoordinatorOptions TestOptions(const std::string& name, uint32_t workers) {
   options.config.round.rounds = 5;
   options.workers = workers;
   options.threads = 1;
-  options.directory = testing::TempDir() + "/interlude-service-" + name + "-" + std::to_string(::getpid());
+  options.directory =
+      testing::TempDir() + "/interlude-service-" + name + "-" + std::to_string(::getpid());
   std::filesystem::remove_all(options.directory);
   return options;
 }
@@ -34,7 +37,8 @@ std::vector<std::vector<std::byte>> EncodeTestDelta(float value) {
   for (uint32_t c = 0; c < layout.num_chunks(); ++c) {
     const size_t count = layout.chunk(c).count;
     payloads.emplace_back(EncodedBytes(Codec::kQ4, count));
-    EncodeDelta(Codec::kQ4, std::vector<float>(count, value), std::vector<float>(count), {}, payloads.back(), pool);
+    EncodeDelta(Codec::kQ4, std::vector<float>(count, value), std::vector<float>(count), {},
+                payloads.back(), pool);
   }
   return payloads;
 }
@@ -58,7 +62,8 @@ TestConnection::TestConnection(const std::string& address) {
       grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
 }
 
-Status TestConnection::Upload(const UploadHeader& header, const std::vector<v1::Piece>& pieces) const {
+Status TestConnection::Upload(const UploadHeader& header,
+                              const std::vector<v1::Piece>& pieces) const {
   grpc::ClientContext context;
   v1::UploadReceipt receipt;
   auto writer = stub_->Upload(&context, &receipt);
@@ -87,7 +92,9 @@ TestSession::TestSession(const TestConnection& connection)
 
 TestSession::~TestSession() { context_.TryCancel(); }
 
-void TestSession::Say(const WorkerMessage& message) { EXPECT_TRUE(stream_->Write(ToProto(message))); }
+void TestSession::Say(const WorkerMessage& message) {
+  EXPECT_TRUE(stream_->Write(ToProto(message)));
+}
 
 void TestSession::Join() {
   Say(JoinMessage{.software = "a test", .host = "here"});

@@ -1,4 +1,5 @@
-// A worker's side of the wire without a worker, to say things that a right one never would. Tests only.
+// A worker's side of the wire without a worker, to say things that a right one never would. Tests
+// only.
 #pragma once
 
 #include <gtest/gtest.h>

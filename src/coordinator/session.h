@@ -15,22 +15,24 @@
 
 namespace interlude {
 
-/// One worker's stay. Made by its Session handler; shared with the round thread and the bulk handlers.
+/// One worker's stay. Made by its Session handler; shared with the round thread and the bulk
+/// handlers.
 struct Session {
   explicit Session(uint64_t session_token) : token(session_token) {}
 
   const uint64_t token;
   std::atomic<WorkerId> worker{-1};
-  /// To the worker, in order. Closed when the stay is over. A worker that reads nothing gets no further
-  /// rounds, so the bound is never met.
+  /// To the worker, in order. Closed when the stay is over. A worker that reads nothing gets no
+  /// further rounds, so the bound is never met.
   Queue<CoordinatorMessage> outgoing{1024};
   /// Set by the round thread when the worker no longer counts: its bulk streams stop.
   std::atomic<bool> dropped{false};
-  /// Set by the round thread when the worker takes part in rounds: it may ask for chunks of the base.
+  /// Set by the round thread when the worker takes part in rounds: it may ask for chunks of the
+  /// base.
   std::atomic<bool> member{false};
 
-  /// Of several upload streams of one worker (a broken one may linger) only the newest may store; the
-  /// lock covers one piece's copy into the journal.
+  /// Of several upload streams of one worker (a broken one may linger) only the newest may store;
+  /// the lock covers one piece's copy into the journal.
   Mutex upload_mutex;
   uint64_t upload_generation INTERLUDE_GUARDED_BY(upload_mutex) = 0;
 };

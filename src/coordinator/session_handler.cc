@@ -1,4 +1,5 @@
-// The Session stream: the handler's thread reads what the worker says, a second one writes what it is told.
+// The Session stream: the handler's thread reads what the worker says, a second one writes what it
+// is told.
 #include <random>
 #include <thread>
 
@@ -23,7 +24,8 @@ StatusOr<JoinMessage> ReadJoin(SessionStream& stream) {
   if (join == nullptr) return InvalidArgumentError("a session begins with Join");
   if (join->protocol_version != kProtocolVersion) {
     return FailedPreconditionError(
-        "this worker ({}) speaks protocol version {}, the coordinator {}: install the same version of interlude on both",
+        "this worker ({}) speaks protocol version {}, the coordinator {}: install the same version "
+        "of interlude on both",
         join->software, join->protocol_version, kProtocolVersion);
   }
   return std::move(*join);
@@ -36,7 +38,8 @@ std::string ReadMessages(SessionStream& stream, const std::shared_ptr<interlude:
   while (stream.Read(&proto)) {
     StatusOr<WorkerMessage> message = FromProto(proto);
     if (!message.ok()) return message.status().ToString();
-    if (!events.Push(WorkerSaidEvent{session, *std::move(message)})) return "the coordinator is ending";
+    if (!events.Push(WorkerSaidEvent{session, *std::move(message)}))
+      return "the coordinator is ending";
   }
   return "its connection closed";
 }

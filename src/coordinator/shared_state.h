@@ -1,4 +1,5 @@
-// What the gRPC handlers and the round thread share. Everything else belongs to the round thread alone.
+// What the gRPC handlers and the round thread share. Everything else belongs to the round thread
+// alone.
 #pragma once
 
 #include <memory>

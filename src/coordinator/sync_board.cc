@@ -22,7 +22,8 @@ void SyncBoard::Close() {
   posted_.NotifyAll();
 }
 
-StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk, const std::function<bool()>& given_up) const {
+StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk,
+                                      const std::function<bool()>& given_up) const {
   MutexLock lock(mutex_);
   for (;;) {
     const auto it = rounds_.find(round);
@@ -33,8 +34,11 @@ StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk, const std:
       return OutOfRangeError("chunk {} of a sync delta with {} chunks", chunk, it->second.size());
     }
     if (it->second[chunk].there) return it->second[chunk].hashes;
-    if (closed_) return UnavailableError("the run has ended before chunk {} of round {} was made", chunk, round);
-    if (given_up()) return CancelledError("nobody waits for chunk {} of round {} any more", chunk, round);
+    if (closed_)
+      return UnavailableError("the run has ended before chunk {} of round {} was made", chunk,
+                              round);
+    if (given_up())
+      return CancelledError("nobody waits for chunk {} of round {} any more", chunk, round);
     posted_.WaitFor(mutex_, std::chrono::milliseconds(200));
   }
 }

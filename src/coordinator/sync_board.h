@@ -23,7 +23,8 @@ class SyncBoard {
 
   /// Waits for a chunk. `given_up` is asked a few times a second and ends the wait with Cancelled.
   /// FailedPrecondition for a round that is not open, OutOfRange for the chunk's number.
-  StatusOr<ChunkHashes> Wait(uint32_t round, uint32_t chunk, const std::function<bool()>& given_up) const;
+  StatusOr<ChunkHashes> Wait(uint32_t round, uint32_t chunk,
+                             const std::function<bool()>& given_up) const;
 
  private:
   struct Posted {

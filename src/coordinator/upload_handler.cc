@@ -1,4 +1,5 @@
-// The Upload stream: pieces of a delta go to their place in the journal, pieces of the first base to the base.
+// The Upload stream: pieces of a delta go to their place in the journal, pieces of the first base
+// to the base.
 #include "coordinator/service.h"
 #include "wire/chunk_stream.h"
 #include "wire/convert.h"
@@ -26,7 +27,8 @@ uint64_t NewUploadGeneration(interlude::Session& session) {
 template <typename StoreFunction>
 Status StoreGuarded(interlude::Session& session, uint64_t generation, const StoreFunction& store) {
   MutexLock lock(session.upload_mutex);
-  if (session.upload_generation != generation) return AbortedError("a newer upload of this worker took over");
+  if (session.upload_generation != generation)
+    return AbortedError("a newer upload of this worker took over");
   if (session.dropped) return AbortedError("this worker no longer takes part");
   return store();
 }
@@ -44,7 +46,8 @@ Status ReceiveAll(UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& rec
   v1::UploadMessage message;
   while (!receiver.complete() && reader.Read(&message)) {
     auto scope = receive.Enter();
-    if (!message.has_piece()) return InvalidArgumentError("after the header an upload has pieces only");
+    if (!message.has_piece())
+      return InvalidArgumentError("after the header an upload has pieces only");
     receive.AddBytes(message.piece().payload().size());
     INTERLUDE_ASSIGN_OR_RETURN(const auto completed, receiver.Accept(message.piece()));
     if (!completed) continue;
@@ -52,7 +55,8 @@ Status ReceiveAll(UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& rec
     INTERLUDE_RETURN_IF_ERROR(on_chunk(*completed));
   }
   if (!receiver.complete()) {
-    return DataLossError("the upload ended early: {} chunks are missing; send them again", receiver.missing());
+    return DataLossError("the upload ended early: {} chunks are missing; send them again",
+                         receiver.missing());
   }
   return OkStatus();
 }
@@ -97,7 +101,8 @@ Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& 
   Merger& merger = *exchange.merger;
   const auto store = [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
     return StoreGuarded(*session, generation, [&] {
-      std::copy(bytes.begin(), bytes.end(), merger.BaseChunkBytes(chunk).begin() + static_cast<ptrdiff_t>(offset));
+      std::copy(bytes.begin(), bytes.end(),
+                merger.BaseChunkBytes(chunk).begin() + static_cast<ptrdiff_t>(offset));
       return OkStatus();
     });
   };
@@ -114,12 +119,15 @@ Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& 
 
 Status HandleUpload(UploadReader& reader, SharedState& shared) {
   INTERLUDE_ASSIGN_OR_RETURN(const UploadHeader header, ReadHeader(reader));
-  INTERLUDE_ASSIGN_OR_RETURN(const SessionPtr session, shared.sessions.Find(header.worker, header.session));
+  INTERLUDE_ASSIGN_OR_RETURN(const SessionPtr session,
+                             shared.sessions.Find(header.worker, header.session));
   INTERLUDE_RETURN_IF_ERROR(AskRoundThread(shared, session, header));
   const std::shared_ptr<const Exchange> exchange = shared.exchange();
-  INTERLUDE_CHECK(exchange != nullptr, "the round thread accepted an upload before there was a layout");
-  return header.kind == UploadKind::kBase ? ReceiveBase(reader, shared, session, header, *exchange)
-                                          : ReceiveDelta(reader, shared, session, header, *exchange);
+  INTERLUDE_CHECK(exchange != nullptr,
+                  "the round thread accepted an upload before there was a layout");
+  return header.kind == UploadKind::kBase
+             ? ReceiveBase(reader, shared, session, header, *exchange)
+             : ReceiveDelta(reader, shared, session, header, *exchange);
 }
 
 }  // namespace

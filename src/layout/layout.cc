@@ -29,8 +29,8 @@ bool HasControlCharacter(std::string_view name) {
 Status CheckName(const std::string& name, size_t index) {
   if (name.empty()) return InvalidArgumentError("parameter {} has no name", index);
   if (name.size() > kMaxNameBytes) {
-    return InvalidArgumentError("the name of parameter {} has {} bytes, the limit is {}", index, name.size(),
-                                kMaxNameBytes);
+    return InvalidArgumentError("the name of parameter {} has {} bytes, the limit is {}", index,
+                                name.size(), kMaxNameBytes);
   }
   if (HasControlCharacter(name)) {
     return InvalidArgumentError("the name of parameter {} contains a control character", index);
@@ -51,8 +51,8 @@ StatusOr<size_t> CountValues(const ParameterSpec& parameter) {
                                   parameter.name, ShapeText(parameter.shape));
     }
     if (static_cast<uint64_t>(dimension) > kMaxTotalParams / count) {
-      return InvalidArgumentError("parameter {} with shape {} has more than {} values", parameter.name,
-                                  ShapeText(parameter.shape), kMaxTotalParams);
+      return InvalidArgumentError("parameter {} with shape {} has more than {} values",
+                                  parameter.name, ShapeText(parameter.shape), kMaxTotalParams);
     }
     count *= static_cast<size_t>(dimension);
   }
@@ -61,11 +61,12 @@ StatusOr<size_t> CountValues(const ParameterSpec& parameter) {
 
 Status CheckChunkParams(size_t chunk_params) {
   if (chunk_params == 0 || chunk_params % kBlockParams != 0) {
-    return InvalidArgumentError("chunk_params is {}, but must be a positive multiple of {}", chunk_params,
-                                kBlockParams);
+    return InvalidArgumentError("chunk_params is {}, but must be a positive multiple of {}",
+                                chunk_params, kBlockParams);
   }
   if (chunk_params > kMaxTotalParams) {
-    return InvalidArgumentError("chunk_params is {}, the limit is {}", chunk_params, kMaxTotalParams);
+    return InvalidArgumentError("chunk_params is {}, the limit is {}", chunk_params,
+                                kMaxTotalParams);
   }
   return OkStatus();
 }
@@ -105,7 +106,8 @@ Hash128 Sign(const std::vector<ParameterSpec>& parameters, size_t chunk_params) 
 StatusOr<Layout> Layout::Create(std::vector<ParameterSpec> parameters, size_t chunk_params) {
   if (parameters.empty()) return InvalidArgumentError("a layout needs at least one parameter");
   if (parameters.size() > kMaxParameters) {
-    return InvalidArgumentError("a layout of {} parameters, the limit is {}", parameters.size(), kMaxParameters);
+    return InvalidArgumentError("a layout of {} parameters, the limit is {}", parameters.size(),
+                                kMaxParameters);
   }
   INTERLUDE_RETURN_IF_ERROR(CheckChunkParams(chunk_params));
 
@@ -119,16 +121,17 @@ StatusOr<Layout> Layout::Create(std::vector<ParameterSpec> parameters, size_t ch
     }
     INTERLUDE_ASSIGN_OR_RETURN(parameter.count, CountValues(parameter));
     if (parameter.count > kMaxTotalParams - total) {
-      return InvalidArgumentError("with parameter {} the layout has more than {} values", parameter.name,
-                                  kMaxTotalParams);
+      return InvalidArgumentError("with parameter {} the layout has more than {} values",
+                                  parameter.name, kMaxTotalParams);
     }
     parameter.offset = total;
     total += parameter.count;
   }
   const size_t chunks = (total - 1) / chunk_params + 1;
   if (chunks > kMaxChunks) {
-    return InvalidArgumentError("{} values in chunks of {} are {} chunks, the limit is {}; use larger chunks",
-                                total, chunk_params, chunks, kMaxChunks);
+    return InvalidArgumentError(
+        "{} values in chunks of {} are {} chunks, the limit is {}; use larger chunks", total,
+        chunk_params, chunks, kMaxChunks);
   }
 
   Layout layout;
@@ -176,8 +179,8 @@ std::string Layout::DescribeDifference(const Layout& other) const {
     const ParameterSpec& mine = parameters_[i];
     const ParameterSpec& theirs = other.parameters_[i];
     if (mine.name != theirs.name || mine.shape != theirs.shape) {
-      return fmt::format("parameter {}: mine is {} {}, the other's {} {}", i, mine.name, ShapeText(mine.shape),
-                         theirs.name, ShapeText(theirs.shape));
+      return fmt::format("parameter {}: mine is {} {}, the other's {} {}", i, mine.name,
+                         ShapeText(mine.shape), theirs.name, ShapeText(theirs.shape));
     }
   }
   if (parameters_.size() != other.parameters_.size()) {
@@ -187,7 +190,8 @@ std::string Layout::DescribeDifference(const Layout& other) const {
                        other.parameters_.size(), more ? "mine" : "the other", extra.name);
   }
   if (chunk_params_ != other.chunk_params_) {
-    return fmt::format("chunks of {} values, the other's of {}", chunk_params_, other.chunk_params_);
+    return fmt::format("chunks of {} values, the other's of {}", chunk_params_,
+                       other.chunk_params_);
   }
   return "equal";
 }

@@ -1,5 +1,6 @@
-// The flat parameter layout: which tensor lies where in the one fp32 sequence that is exchanged, and how
-// the sequence is cut into chunks. Coordinator and workers must agree on it; the signature proves it.
+// The flat parameter layout: which tensor lies where in the one fp32 sequence that is exchanged,
+// and how the sequence is cut into chunks. Coordinator and workers must agree on it; the signature
+// proves it.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +13,13 @@
 
 namespace interlude {
 
-/// The values that share one scale in q4; chunk sizes are multiples of it, so that blocks never straddle chunks.
+/// The values that share one scale in q4; chunk sizes are multiples of it, so that blocks never
+/// straddle chunks.
 inline constexpr size_t kBlockParams = 64;
 
 /// Bounds on what a layout from the network may claim.
-inline constexpr size_t kMaxParameters = 100'000;            // tensors
-inline constexpr size_t kMaxTotalParams = size_t{1} << 40;   // values
+inline constexpr size_t kMaxParameters = 100'000;           // tensors
+inline constexpr size_t kMaxTotalParams = size_t{1} << 40;  // values
 inline constexpr size_t kMaxChunks = size_t{1} << 20;
 inline constexpr size_t kMaxNameBytes = 1024;
 inline constexpr size_t kMaxDimensions = 16;
@@ -46,9 +48,9 @@ class Layout {
   Layout() = default;
 
   /// Lays the tensors one after the other in the given order. InvalidArgument on an empty list, a
-  /// repeated or empty name or one with a control character, a dimension below 1, a chunk_params that is
-  /// no positive multiple of kBlockParams, or sizes beyond the bounds above; the message names the tensor.
-  /// The given offsets and counts are ignored and replaced.
+  /// repeated or empty name or one with a control character, a dimension below 1, a chunk_params
+  /// that is no positive multiple of kBlockParams, or sizes beyond the bounds above; the message
+  /// names the tensor. The given offsets and counts are ignored and replaced.
   static StatusOr<Layout> Create(std::vector<ParameterSpec> parameters, size_t chunk_params);
 
   const std::vector<ParameterSpec>& parameters() const { return parameters_; }
@@ -59,19 +61,21 @@ class Layout {
   /// Precondition: index < num_chunks().
   ChunkRange chunk(uint32_t index) const;
 
-  /// Hash of names, shapes, order and chunk_params: equal signatures mean equal layouts. The hashed bytes
-  /// are u64 little-endian words and names: chunk_params, number of tensors, then for each tensor
-  /// name length, name, number of dimensions, dimensions.
+  /// Hash of names, shapes, order and chunk_params: equal signatures mean equal layouts. The hashed
+  /// bytes are u64 little-endian words and names: chunk_params, number of tensors, then for each
+  /// tensor name length, name, number of dimensions, dimensions.
   Hash128 signature() const { return signature_; }
 
-  /// The tensor that holds flat position `position`, by binary search. Precondition: position < total_params().
+  /// The tensor that holds flat position `position`, by binary search. Precondition: position <
+  /// total_params().
   const ParameterSpec& ParameterAt(size_t position) const;
 
-  /// "classifier.weight[3, 17]" for a flat position, the bare name for a scalar, and a statement that it
-  /// is outside for a position past the end; for error messages.
+  /// "classifier.weight[3, 17]" for a flat position, the bare name for a scalar, and a statement
+  /// that it is outside for a position past the end; for error messages.
   std::string DescribePosition(size_t position) const;
 
-  /// The first difference to `other` in words ("parameter 5: mine is ..., the other's ..."), or "equal".
+  /// The first difference to `other` in words ("parameter 5: mine is ..., the other's ..."), or
+  /// "equal".
   std::string DescribeDifference(const Layout& other) const;
 
  private:

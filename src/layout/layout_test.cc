@@ -22,10 +22,12 @@ Layout Make(std::vector<ParameterSpec> parameters, size_t chunk_params = kBlockP
 }
 
 std::vector<ParameterSpec> Example() {
-  return {Spec("a.weight", {3, 50}), Spec("a.scale", {}), Spec("b.bias", {7}), Spec("c", {2, 3, 4})};
+  return {Spec("a.weight", {3, 50}), Spec("a.scale", {}), Spec("b.bias", {7}),
+          Spec("c", {2, 3, 4})};
 }
 
-void ExpectRefused(std::vector<ParameterSpec> parameters, size_t chunk_params, const std::string& text) {
+void ExpectRefused(std::vector<ParameterSpec> parameters, size_t chunk_params,
+                   const std::string& text) {
   const auto layout = Layout::Create(std::move(parameters), chunk_params);
   ASSERT_FALSE(layout.ok()) << "expected a refusal with: " << text;
   EXPECT_EQ(layout.status().code(), StatusCode::kInvalidArgument);
@@ -101,7 +103,9 @@ TEST(Layout, EqualInputGivesEqualSignaturesAndAnyChangeAnother) {
       original,
       Make(Example(), 2 * kBlockParams).signature(),
       changed([](auto& p) { p[0].name = "a.weighs"; }),
-      changed([](auto& p) { p[0].shape = {50, 3}; }),
+      changed([](auto& p) {
+        p[0].shape = {50, 3};
+      }),
       changed([](auto& p) { p[0].shape = {150}; }),
       changed([](auto& p) { p[1].shape = {1}; }),
       changed([](auto& p) { std::swap(p[0], p[1]); }),
@@ -148,7 +152,8 @@ TEST(Layout, TheFirstDifferenceIsSaidInWords) {
             "mine has 4 parameters, the other 3; only mine has c");
   EXPECT_EQ(Make(parameters).DescribeDifference(mine),
             "mine has 3 parameters, the other 4; only the other has c");
-  EXPECT_EQ(mine.DescribeDifference(Make(Example(), 128)), "chunks of 64 values, the other's of 128");
+  EXPECT_EQ(mine.DescribeDifference(Make(Example(), 128)),
+            "chunks of 64 values, the other's of 128");
 }
 
 TEST(Layout, MalformedParametersAreRefusedByName) {
@@ -156,7 +161,8 @@ TEST(Layout, MalformedParametersAreRefusedByName) {
   ExpectRefused({Spec("a", {1}), Spec("", {1})}, 64, "parameter 1 has no name");
   ExpectRefused({Spec("a", {1}), Spec("b", {1}), Spec("a", {2})}, 64, "two parameters are named a");
   ExpectRefused({Spec("a\nb", {1})}, 64, "parameter 0 contains a control character");
-  ExpectRefused({Spec(std::string(kMaxNameBytes + 1, 'x'), {1})}, 64, "1025 bytes, the limit is 1024");
+  ExpectRefused({Spec(std::string(kMaxNameBytes + 1, 'x'), {1})}, 64,
+                "1025 bytes, the limit is 1024");
   ExpectRefused({Spec("w", {3, 0})}, 64, "parameter w has shape [3, 0]");
   ExpectRefused({Spec("w", {-3})}, 64, "parameter w has shape [-3]");
   ExpectRefused({Spec("w", std::vector<int64_t>(kMaxDimensions + 1, 1))}, 64, "17 dimensions");
@@ -172,7 +178,7 @@ TEST(Layout, ChunkSizesThatCutBlocksAreRefused) {
 
 TEST(Layout, ShapesWhoseProductOverflowsAreRefused) {
   const int64_t two32 = int64_t{1} << 32;
-  ExpectRefused({Spec("w", {two32, two32})}, 64, "parameter w with shape");       // product wraps to 0
+  ExpectRefused({Spec("w", {two32, two32})}, 64, "parameter w with shape");  // product wraps to 0
   ExpectRefused({Spec("w", {two32, two32, 3})}, 64, "parameter w with shape");
   ExpectRefused({Spec("w", {std::numeric_limits<int64_t>::max(), 2})}, 64, "has more than");
   ExpectRefused({Spec("w", {int64_t{1} << 40, 2})}, size_t{1} << 30, "has more than");
@@ -193,7 +199,8 @@ TEST(Layout, TooManyChunksAreRefused) {
 
 TEST(Layout, TooManyParametersAreRefused) {
   std::vector<ParameterSpec> parameters;
-  for (size_t i = 0; i <= kMaxParameters; ++i) parameters.push_back(Spec("p" + std::to_string(i), {}));
+  for (size_t i = 0; i <= kMaxParameters; ++i)
+    parameters.push_back(Spec("p" + std::to_string(i), {}));
   ExpectRefused(parameters, 64, "a layout of 100001 parameters");
   parameters.pop_back();
   EXPECT_EQ(Make(parameters).total_params(), kMaxParameters);

@@ -46,7 +46,7 @@ struct WorkerRecord {
 /// A committed round, on the coordinator's clock. Rounds tile the run: a round begins where the one
 /// before ended.
 struct RoundRecord {
-  uint32_t round = 0;          // from 1
+  uint32_t round = 0;  // from 1
   int64_t begin_ns = 0;
   int64_t end_ns = 0;          // the last worker reported that it has applied and verified
   int64_t committed_ns = 0;    // all chunks merged

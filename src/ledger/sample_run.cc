@@ -26,7 +26,9 @@ int64_t ComputeNs(uint32_t round, int32_t worker) {
 int64_t WallNs(uint32_t round) { return ComputeNs(round, 2) + 64 * kMs; }
 
 std::string Hash(uint32_t round) { return fmt::format("{:032x}", 0x5EEDu * round); }
-double Loss(uint32_t round, int32_t worker) { return 2.1 / (1.0 + 0.7 * (round - 1)) + 0.01 * worker; }
+double Loss(uint32_t round, int32_t worker) {
+  return 2.1 / (1.0 + 0.7 * (round - 1)) + 0.01 * worker;
+}
 
 /// Times on a worker's own clock, whose zero has nothing to do with the coordinator's.
 class WorkerSpans {

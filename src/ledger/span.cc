@@ -29,7 +29,8 @@ PhaseText TextOf(Phase phase) {
     case Phase::kPrepare:
       return {"prepare", "model and data made ready, once"};
     case Phase::kShareBase:
-      return {"share_base", "the first base to the coordinator; when joining, differing chunks from it"};
+      return {"share_base",
+              "the first base to the coordinator; when joining, differing chunks from it"};
     case Phase::kReceive:
       return {"receive", "a worker's delta, from its first chunk to its last"};
     case Phase::kAggregate:

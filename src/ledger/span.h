@@ -13,15 +13,15 @@ namespace interlude {
 /// The phases of a round. The numbers are stored in run.db and cross the wire: never reuse one.
 enum class Phase : uint8_t {
   // worker
-  kTrain = 1,     // local steps
-  kEncode = 2,    // delta -> payload
-  kUpload = 3,    // payload -> coordinator
-  kWait = 4,      // nothing to do until the first sync chunk arrives
-  kDownload = 5,  // sync delta from the coordinator
-  kApply = 6,     // base += sync delta; parameters = base
-  kVerify = 7,    // hash of the new base against the coordinator's, and repair
-  kEvaluate = 8,  // this worker's part of the test set
-  kPrepare = 9,   // model and data made ready, once
+  kTrain = 1,       // local steps
+  kEncode = 2,      // delta -> payload
+  kUpload = 3,      // payload -> coordinator
+  kWait = 4,        // nothing to do until the first sync chunk arrives
+  kDownload = 5,    // sync delta from the coordinator
+  kApply = 6,       // base += sync delta; parameters = base
+  kVerify = 7,      // hash of the new base against the coordinator's, and repair
+  kEvaluate = 8,    // this worker's part of the test set
+  kPrepare = 9,     // model and data made ready, once
   kShareBase = 10,  // the first base to the coordinator; when joining, differing chunks from it
   // coordinator
   kReceive = 32,     // from a worker's first delta chunk to its last
@@ -37,10 +37,10 @@ enum class Phase : uint8_t {
 
 /// Every phase, workers' first, in the order in which a round passes through them.
 inline constexpr std::array kAllPhases = {
-    Phase::kPrepare,   Phase::kShareBase, Phase::kTrain,     Phase::kEncode,     Phase::kUpload,
-    Phase::kWait,      Phase::kDownload,  Phase::kApply,     Phase::kVerify,     Phase::kEvaluate,
-    Phase::kReceive,   Phase::kJournal,   Phase::kAggregate, Phase::kOuterStep,  Phase::kEncodeSync,
-    Phase::kHash,      Phase::kSend,      Phase::kSave,      Phase::kRound};
+    Phase::kPrepare, Phase::kShareBase, Phase::kTrain,     Phase::kEncode,    Phase::kUpload,
+    Phase::kWait,    Phase::kDownload,  Phase::kApply,     Phase::kVerify,    Phase::kEvaluate,
+    Phase::kReceive, Phase::kJournal,   Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync,
+    Phase::kHash,    Phase::kSend,      Phase::kSave,      Phase::kRound};
 
 /// "train", "outer_step", ...; the name in run.db, JSON and the report. "unknown" for a number that
 /// is no phase.

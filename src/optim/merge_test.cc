@@ -19,12 +19,15 @@ TEST(MergeWeights, WeightedMeanIsTheShareOfSamples) {
 }
 
 TEST(MergeWeights, PlainMeanIgnoresSamples) {
-  EXPECT_EQ(MergeWeights(MergeRule::kMean, std::vector<uint64_t>{1, 0, 3, 9}), std::vector<float>(4, 0.25f));
-  EXPECT_EQ(MergeWeights(MergeRule::kMean, std::vector<uint64_t>{5, 0, 1}), std::vector<float>(3, 1.0f / 3.0f));
+  EXPECT_EQ(MergeWeights(MergeRule::kMean, std::vector<uint64_t>{1, 0, 3, 9}),
+            std::vector<float>(4, 0.25f));
+  EXPECT_EQ(MergeWeights(MergeRule::kMean, std::vector<uint64_t>{5, 0, 1}),
+            std::vector<float>(3, 1.0f / 3.0f));
 }
 
 TEST(MergeWeights, WithoutAnySamplesTheWeightedMeanIsThePlainOne) {
-  EXPECT_EQ(MergeWeights(MergeRule::kWeightedMean, std::vector<uint64_t>{0, 0}), std::vector<float>(2, 0.5f));
+  EXPECT_EQ(MergeWeights(MergeRule::kWeightedMean, std::vector<uint64_t>{0, 0}),
+            std::vector<float>(2, 0.5f));
 }
 
 TEST(MergeWeights, OneContributorWeighsExactlyOneAndNoneGiveNoWeights) {
@@ -36,8 +39,9 @@ TEST(MergeWeights, OneContributorWeighsExactlyOneAndNoneGiveNoWeights) {
 
 TEST(MergeWeights, TotalsBeyond64BitsDoNotWrap) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-  EXPECT_EQ(MergeWeights(MergeRule::kWeightedMean, std::vector<uint64_t>{kMost, kMost, kMost, kMost}),
-            std::vector<float>(4, 0.25f));
+  EXPECT_EQ(
+      MergeWeights(MergeRule::kWeightedMean, std::vector<uint64_t>{kMost, kMost, kMost, kMost}),
+      std::vector<float>(4, 0.25f));
 }
 
 TEST(MergeWeights, WeightsSumToOneWithinTheStatedBound) {

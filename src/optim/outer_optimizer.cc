@@ -4,8 +4,8 @@
 
 #include "base/check.h"
 
-// Input and output may be the same memory, which hides from the compiler that no iteration needs another's
-// result; this tells it.
+// Input and output may be the same memory, which hides from the compiler that no iteration needs
+// another's result; this tells it.
 #if defined(__clang__)
 #define INTERLUDE_INDEPENDENT_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -59,12 +59,14 @@ AdamFactors MakeAdamFactors(const OuterOptimizerOptions& options, uint64_t step)
           .one_minus_beta1 = static_cast<float>(1.0 - beta1),
           .beta2 = options.beta2,
           .one_minus_beta2 = static_cast<float>(1.0 - beta2),
-          .step_size = static_cast<float>(static_cast<double>(options.learning_rate) / (1.0 - PowerOf(beta1, step))),
+          .step_size = static_cast<float>(static_cast<double>(options.learning_rate) /
+                                          (1.0 - PowerOf(beta1, step))),
           .root_correction = static_cast<float>(std::sqrt(1.0 - PowerOf(beta2, step))),
           .epsilon = options.epsilon};
 }
 
-void AdamStep(const AdamFactors& f, std::span<const float> delta, float* m, float* v, std::span<float> update) {
+void AdamStep(const AdamFactors& f, std::span<const float> delta, float* m, float* v,
+              std::span<float> update) {
   const float* d = delta.data();
   float* u = update.data();
   INTERLUDE_INDEPENDENT_LOOP
@@ -82,9 +84,12 @@ void AdamStep(const AdamFactors& f, std::span<const float> delta, float* m, floa
 
 size_t OuterStatePerParam(OuterOptimizerType type) {
   switch (type) {
-    case OuterOptimizerType::kSgd: return 0;
-    case OuterOptimizerType::kNesterov: return 1;
-    case OuterOptimizerType::kAdam: return 2;
+    case OuterOptimizerType::kSgd:
+      return 0;
+    case OuterOptimizerType::kNesterov:
+      return 1;
+    case OuterOptimizerType::kAdam:
+      return 2;
   }
   return 0;
 }
@@ -116,12 +121,14 @@ void OuterStep(const OuterOptimizerOptions& options, uint64_t step, std::span<co
                   state.second_moment.size(), n);
   INTERLUDE_CHECK(step >= 1, "outer steps count from 1");
   switch (options.type) {
-    case OuterOptimizerType::kSgd: return SgdStep(options.learning_rate, delta, update);
+    case OuterOptimizerType::kSgd:
+      return SgdStep(options.learning_rate, delta, update);
     case OuterOptimizerType::kNesterov:
-      return NesterovStep(options.learning_rate, options.momentum, delta, state.momentum.data(), update);
+      return NesterovStep(options.learning_rate, options.momentum, delta, state.momentum.data(),
+                          update);
     case OuterOptimizerType::kAdam:
-      return AdamStep(MakeAdamFactors(options, step), delta, state.momentum.data(), state.second_moment.data(),
-                      update);
+      return AdamStep(MakeAdamFactors(options, step), delta, state.momentum.data(),
+                      state.second_moment.data(), update);
   }
 }
 

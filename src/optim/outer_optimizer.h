@@ -1,5 +1,5 @@
-// Outer optimizers: how the merged delta becomes the update of the base. Arithmetic on spans, one chunk at a
-// time, each operation rounded to fp32 on its own, the same bits on every machine.
+// Outer optimizers: how the merged delta becomes the update of the base. Arithmetic on spans, one
+// chunk at a time, each operation rounded to fp32 on its own, the same bits on every machine.
 #pragma once
 
 #include <cstddef>
@@ -31,20 +31,23 @@ struct OuterState {
   OuterState Slice(size_t begin, size_t count) const;
 };
 
-/// Views one block of memory of n * OuterStatePerParam floats as the state of n parameters: for adam the n
-/// first moments, then the n second moments. Precondition: the size is right for some n.
+/// Views one block of memory of n * OuterStatePerParam floats as the state of n parameters: for
+/// adam the n first moments, then the n second moments. Precondition: the size is right for some n.
 OuterState ViewOuterState(OuterOptimizerType type, std::span<float> state);
 
-/// Turns the merged delta of one range into the update to add to the base. `delta` and `update` have the
-/// same length n and are the same memory or do not overlap; `state` is that of the range. `step` counts
-/// rounds from 1 (adam's bias correction). A result depends on its own parameter's values alone: pieces of
-/// a range, in any order and from any threads, give the bits of the whole. NaN and Inf pass through.
+/// Turns the merged delta of one range into the update to add to the base. `delta` and `update`
+/// have the same length n and are the same memory or do not overlap; `state` is that of the range.
+/// `step` counts rounds from 1 (adam's bias correction). A result depends on its own parameter's
+/// values alone: pieces of a range, in any order and from any threads, give the bits of the whole.
+/// NaN and Inf pass through.
 ///
-/// The delta (worker parameters minus base) is minus an outer gradient, so the update adds. Each operation
-/// is rounded to fp32 on its own, in the order written, with the constants rounded from double first:
+/// The delta (worker parameters minus base) is minus an outer gradient, so the update adds. Each
+/// operation is rounded to fp32 on its own, in the order written, with the constants rounded from
+/// double first:
 ///   sgd       u = lr * d
-///   nesterov  m = (mu * m) + d;  u = lr * (d + (mu * m))     (Sutskever et al. 2013, as in PyTorch)
-///   adam      m = (b1 * m) + ((1 - b1) * d);  v = (b2 * v) + ((1 - b2) * (d * d))   (Kingma & Ba 2015)
+///   nesterov  m = (mu * m) + d;  u = lr * (d + (mu * m))     (Sutskever et al. 2013, as in
+///   PyTorch) adam      m = (b1 * m) + ((1 - b1) * d);  v = (b2 * v) + ((1 - b2) * (d * d)) (Kingma
+///   & Ba 2015)
 ///             u = (lr / (1 - b1^step)) * (m / ((sqrt(v) / sqrt(1 - b2^step)) + eps))
 void OuterStep(const OuterOptimizerOptions& options, uint64_t step, std::span<const float> delta,
                const OuterState& state, std::span<float> update);

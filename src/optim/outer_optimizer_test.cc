@@ -27,7 +27,8 @@ OuterOptimizerOptions Options(OuterOptimizerType type) {
 std::vector<float> RandomValues(uint64_t seed, size_t count) {
   Rng rng(seed);
   std::vector<float> values(count);
-  for (float& value : values) value = (rng.Uniform() - 0.5f) * std::ldexp(1.0f, -static_cast<int>(rng.Below(30)));
+  for (float& value : values)
+    value = (rng.Uniform() - 0.5f) * std::ldexp(1.0f, -static_cast<int>(rng.Below(30)));
   return values;
 }
 
@@ -37,8 +38,10 @@ std::vector<uint32_t> Bits(std::span<const float> values) {
   return bits;
 }
 
-/// `slack` is the least tolerance: torch fuses multiplications and additions, which shows where terms cancel.
-void ExpectGolden(OuterOptimizerType type, const float (&golden)[kGoldenSteps][kGoldenParams], float slack = 0) {
+/// `slack` is the least tolerance: torch fuses multiplications and additions, which shows where
+/// terms cancel.
+void ExpectGolden(OuterOptimizerType type, const float (&golden)[kGoldenSteps][kGoldenParams],
+                  float slack = 0) {
   std::vector<float> state(kGoldenParams * OuterStatePerParam(type));
   std::vector<float> update(kGoldenParams);
   for (size_t step = 1; step <= kGoldenSteps; ++step) {
@@ -52,7 +55,9 @@ void ExpectGolden(OuterOptimizerType type, const float (&golden)[kGoldenSteps][k
 }
 
 TEST(OuterOptimizer, SgdAgreesWithTorch) { ExpectGolden(OuterOptimizerType::kSgd, kSgdGolden); }
-TEST(OuterOptimizer, NesterovAgreesWithTorch) { ExpectGolden(OuterOptimizerType::kNesterov, kNesterovGolden); }
+TEST(OuterOptimizer, NesterovAgreesWithTorch) {
+  ExpectGolden(OuterOptimizerType::kNesterov, kNesterovGolden);
+}
 TEST(OuterOptimizer, AdamAgreesWithTorch) {
   // Adam's terms have the size of the learning rate, 0.01: one rounding of such a term.
   ExpectGolden(OuterOptimizerType::kAdam, kAdamGolden, 0x1p-24f * 0.01f);
@@ -86,8 +91,9 @@ TEST(OuterOptimizer, EveryOperationIsRoundedOnItsOwn) {
     volatile float scaled = root / static_cast<float>(std::sqrt(1.0 - beta2 * (beta2 * beta2)));
     volatile float divisor = scaled + adam.epsilon;
     volatile float quotient = first / divisor;
-    expected_adam.push_back(
-        static_cast<float>(static_cast<double>(adam.learning_rate) / (1.0 - beta1 * (beta1 * beta1))) * quotient);
+    expected_adam.push_back(static_cast<float>(static_cast<double>(adam.learning_rate) /
+                                               (1.0 - beta1 * (beta1 * beta1))) *
+                            quotient);
   }
   std::vector<float> update(delta.size());
   OuterStep(options, 1, delta, std::span<float>(m), update);
@@ -110,8 +116,8 @@ TEST(OuterOptimizer, PiecesOfARangeGiveTheBitsOfTheWhole) {
       for (size_t end = kCount, size = 1; end > 0; size = size * 3 + 1) {
         const size_t count = std::min(size, end);
         const size_t begin = end - count;
-        OuterStep(Options(type), step, std::span(delta).subspan(begin, count), state.Slice(begin, count),
-                  std::span(pieces).subspan(begin, count));
+        OuterStep(Options(type), step, std::span(delta).subspan(begin, count),
+                  state.Slice(begin, count), std::span(pieces).subspan(begin, count));
         end = begin;
       }
       EXPECT_EQ(Bits(pieces), Bits(whole));
@@ -146,7 +152,8 @@ TEST(OuterOptimizer, NesterovWithoutMomentumIsSgd) {
 
 TEST(OuterOptimizer, AdamsFirstStepIsTheLearningRateWithTheDeltasSign) {
   std::vector<float> state(4), update(2);
-  OuterStep(Options(OuterOptimizerType::kAdam), 1, std::vector<float>{0.5f, -2.0f}, std::span<float>(state), update);
+  OuterStep(Options(OuterOptimizerType::kAdam), 1, std::vector<float>{0.5f, -2.0f},
+            std::span<float>(state), update);
   EXPECT_NEAR(update[0], 0.01f, 1e-8f);
   EXPECT_NEAR(update[1], -0.01f, 1e-8f);
 }

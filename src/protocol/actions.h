@@ -1,4 +1,5 @@
-// What the run machine wants done. The service around it carries each out, in order, on the round thread.
+// What the run machine wants done. The service around it carries each out, in order, on the round
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace interlude {
 struct AskForBase {
   WorkerId worker = 0;
 };
-/// Members begin the round. Those in `joining` begin with it: their base may differ and is to be repaired.
+/// Members begin the round. Those in `joining` begin with it: their base may differ and is to be
+/// repaired.
 struct StartRound {
   uint32_t round = 0;
   bool evaluate = false;  // score the base, which stands after `round` - 1 rounds, before training
@@ -52,7 +54,7 @@ struct DropWorker {
 struct EndRun {
   Status status;
 };
-using Action = std::variant<AskForBase, StartRound, MergeChunk, SendSyncChunk, CommitRound, EndRound,
-                            Finish, DropWorker, EndRun>;
+using Action = std::variant<AskForBase, StartRound, MergeChunk, SendSyncChunk, CommitRound,
+                            EndRound, Finish, DropWorker, EndRun>;
 
 }  // namespace interlude

@@ -10,7 +10,8 @@ StatusOr<WorkerId> Membership::Join(std::optional<WorkerId> requested) {
     }
     if (stages_.contains(*requested)) {
       return AlreadyExistsError(
-          "worker id {} was asked for and is taken by a worker that is still there; ask for no id to "
+          "worker id {} was asked for and is taken by a worker that is still there; ask for no id "
+          "to "
           "get a free one",
           *requested);
     }

@@ -25,8 +25,9 @@ class Membership {
   explicit Membership(uint32_t most) : most_(most) {}
 
   /// Gives an id: the requested one or, where none was requested, the lowest free one.
-  /// ResourceExhausted when all ids are taken; the message says how many workers the run was started for.
-  /// AlreadyExists when an id was requested that somebody present has; OutOfRange for one beyond `most`.
+  /// ResourceExhausted when all ids are taken; the message says how many workers the run was
+  /// started for. AlreadyExists when an id was requested that somebody present has; OutOfRange for
+  /// one beyond `most`.
   StatusOr<WorkerId> Join(std::optional<WorkerId> requested);
 
   /// FailedPrecondition unless the worker is kJoined.

@@ -32,8 +32,9 @@ Status PieceSequence::Check(uint32_t chunk, uint64_t offset, size_t bytes) const
   const size_t size = chunk_bytes_[chunk];
   // Written so that no sum can overflow: both numbers come from the network.
   if (offset > size || bytes > size - offset) {
-    return OutOfRangeError("piece of {} bytes at offset {} ends beyond chunk {}, which has {} bytes",
-                           bytes, offset, chunk, size);
+    return OutOfRangeError(
+        "piece of {} bytes at offset {} ends beyond chunk {}, which has {} bytes", bytes, offset,
+        chunk, size);
   }
   if (states_[chunk] == State::kWhole) {
     return AlreadyExistsError("piece at offset {} of chunk {}, which is whole already", offset,
@@ -50,7 +51,8 @@ Status PieceSequence::CheckOrder(uint32_t chunk, uint64_t offset) const {
   }
   if (offset != open_offset_) {
     return DataLossError("piece at offset {} of chunk {}; the next one is at {}: {}", offset, chunk,
-                         open_offset_, offset > open_offset_ ? "a piece is missing" : "a piece came twice");
+                         open_offset_,
+                         offset > open_offset_ ? "a piece is missing" : "a piece came twice");
   }
   return OkStatus();
 }

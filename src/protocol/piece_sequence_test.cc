@@ -27,7 +27,8 @@ TEST(PieceSequence, CompletesChunksInAnyOrder) {
 
 TEST(PieceSequence, TakesAPieceOfTheLargestSizeAndNoneAboveIt) {
   PieceSequence sequence({2 * kMaxPieceBytes}, {});
-  EXPECT_EQ(sequence.Accept(0, 0, kMaxPieceBytes + 1).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(sequence.Accept(0, 0, kMaxPieceBytes + 1).status().code(),
+            StatusCode::kInvalidArgument);
   EXPECT_FALSE(sequence.Accept(0, 0, kMaxPieceBytes)->completes_chunk);
   EXPECT_TRUE(sequence.Accept(0, kMaxPieceBytes, kMaxPieceBytes)->completes_chunk);
 }
@@ -94,7 +95,8 @@ class Model {
   StatusCode Accept(uint32_t chunk, uint64_t offset, size_t bytes) {
     if (chunk >= sizes_.size() || !wanted_.contains(chunk)) return StatusCode::kInvalidArgument;
     if (bytes == 0 || bytes > kMaxPieceBytes) return StatusCode::kInvalidArgument;
-    if (static_cast<unsigned __int128>(offset) + bytes > sizes_[chunk]) return StatusCode::kOutOfRange;
+    if (static_cast<unsigned __int128>(offset) + bytes > sizes_[chunk])
+      return StatusCode::kOutOfRange;
     if (have_[chunk] == sizes_[chunk]) return StatusCode::kAlreadyExists;
     for (size_t i = 0; i < sizes_.size(); ++i) {
       if (i != chunk && have_[i] > 0 && have_[i] < sizes_[i]) return StatusCode::kDataLoss;
@@ -107,8 +109,8 @@ class Model {
   bool Whole(uint32_t chunk) const { return have_[chunk] == sizes_[chunk]; }
   uint64_t have(uint32_t chunk) const { return have_[chunk]; }
   uint32_t Missing() const {
-    return static_cast<uint32_t>(
-        std::count_if(wanted_.begin(), wanted_.end(), [&](uint32_t chunk) { return !Whole(chunk); }));
+    return static_cast<uint32_t>(std::count_if(wanted_.begin(), wanted_.end(),
+                                               [&](uint32_t chunk) { return !Whole(chunk); }));
   }
   /// The chunk that may go on: the begun one, else a random wanted one that is not whole.
   uint32_t Next(Rng& rng) const {
@@ -134,13 +136,27 @@ struct Piece {
 
 void Damage(Piece& piece, Rng& rng) {
   switch (rng.Below(7)) {
-    case 0: piece.chunk = static_cast<uint32_t>(rng.Below(8)); break;
-    case 1: piece.offset += 1 + rng.Below(3); break;
-    case 2: piece.offset -= std::min<uint64_t>(piece.offset, 1 + rng.Below(3)); break;
-    case 3: piece.bytes += rng.Below(40); break;
-    case 4: piece.bytes = 0; break;
-    case 5: piece.bytes = kMaxPieceBytes + rng.Below(2); break;
-    default: piece.offset = rng(); break;
+    case 0:
+      piece.chunk = static_cast<uint32_t>(rng.Below(8));
+      break;
+    case 1:
+      piece.offset += 1 + rng.Below(3);
+      break;
+    case 2:
+      piece.offset -= std::min<uint64_t>(piece.offset, 1 + rng.Below(3));
+      break;
+    case 3:
+      piece.bytes += rng.Below(40);
+      break;
+    case 4:
+      piece.bytes = 0;
+      break;
+    case 5:
+      piece.bytes = kMaxPieceBytes + rng.Below(2);
+      break;
+    default:
+      piece.offset = rng();
+      break;
   }
 }
 

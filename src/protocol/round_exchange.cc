@@ -27,13 +27,14 @@ StatusOr<RoundExchange::Member*> RoundExchange::FindPresent(WorkerId worker) {
   const auto found = members_.find(worker);
   if (found == members_.end()) {
     return FailedPreconditionError(
-        "worker {} is no member of round {}; it takes part from the next round that is started for it",
+        "worker {} is no member of round {}; it takes part from the next round that is started for "
+        "it",
         worker, round_);
   }
   if (!found->second.present) {
     return FailedPreconditionError(
-        "worker {} left round {}; it takes part again from the next round that is started for it", worker,
-        round_);
+        "worker {} left round {}; it takes part again from the next round that is started for it",
+        worker, round_);
   }
   return &found->second;
 }
@@ -41,11 +42,12 @@ StatusOr<RoundExchange::Member*> RoundExchange::FindPresent(WorkerId worker) {
 Status RoundExchange::UploadBegun(WorkerId worker, uint64_t samples) {
   INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindPresent(worker));
   if (samples == 0) {
-    return InvalidArgumentError("worker {} uploads a delta of round {} made from no samples", worker, round_);
+    return InvalidArgumentError("worker {} uploads a delta of round {} made from no samples",
+                                worker, round_);
   }
   if (member->begun && member->samples != samples) {
-    return InvalidArgumentError("worker {} says {} samples for round {}; before it said {}", worker, samples,
-                                round_, member->samples);
+    return InvalidArgumentError("worker {} says {} samples for round {}; before it said {}", worker,
+                                samples, round_, member->samples);
   }
   member->begun = true;
   member->samples = samples;
@@ -55,12 +57,13 @@ Status RoundExchange::UploadBegun(WorkerId worker, uint64_t samples) {
 StatusOr<bool> RoundExchange::ChunkReceived(WorkerId worker, uint32_t chunk, Nanoseconds now) {
   INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindPresent(worker));
   if (!member->begun) {
-    return FailedPreconditionError("chunk {} of round {} from worker {}, which has not begun to upload", chunk,
-                                   round_, worker);
+    return FailedPreconditionError(
+        "chunk {} of round {} from worker {}, which has not begun to upload", chunk, round_,
+        worker);
   }
   if (chunk >= num_chunks()) {
-    return OutOfRangeError("chunk {} of round {} from worker {}; the layout has {} chunk(s)", chunk, round_,
-                           worker, num_chunks());
+    return OutOfRangeError("chunk {} of round {} from worker {}; the layout has {} chunk(s)", chunk,
+                           round_, worker, num_chunks());
   }
   if (member->arrived[chunk]) return false;
   member->arrived[chunk] = true;
@@ -95,7 +98,8 @@ void RoundExchange::Discard(WorkerId worker, Nanoseconds now) {
   Member& member = found->second;
   for (uint32_t i = 0; i < num_chunks(); ++i) {
     if (!member.arrived[i]) continue;
-    INTERLUDE_CHECK(!chunks_[i].ordered, "worker {} is discarded, its chunk {} is merged", worker, i);
+    INTERLUDE_CHECK(!chunks_[i].ordered, "worker {} is discarded, its chunk {} is merged", worker,
+                    i);
     --chunks_[i].delivered;
     member.arrived[i] = false;
   }
@@ -112,7 +116,8 @@ void RoundExchange::ChunkMerged(uint32_t chunk, Nanoseconds now) {
 }
 
 void RoundExchange::SetCommittedRoot(const Hash128& root) {
-  INTERLUDE_CHECK(committed() && !committed_root_, "a root for round {}, which is not just committed", round_);
+  INTERLUDE_CHECK(committed() && !committed_root_,
+                  "a root for round {}, which is not just committed", round_);
   committed_root_ = root;
   if (ended()) times_.end = std::max(times_.committed, last_left_);
 }
@@ -120,12 +125,14 @@ void RoundExchange::SetCommittedRoot(const Hash128& root) {
 Status RoundExchange::Reported(WorkerId worker, const Hash128& root, Nanoseconds now) {
   INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindPresent(worker));
   if (!committed_root_) {
-    return FailedPreconditionError("worker {} reports round {}, which is not committed: {} of {} chunk(s) are merged",
-                                   worker, round_, merged_, num_chunks());
+    return FailedPreconditionError(
+        "worker {} reports round {}, which is not committed: {} of {} chunk(s) are merged", worker,
+        round_, merged_, num_chunks());
   }
   if (root != *committed_root_) {
     return DataLossError(
-        "worker {} ended round {} with root {}, the committed root is {}: its parameters differ; let it join "
+        "worker {} ended round {} with root {}, the committed root is {}: its parameters differ; "
+        "let it join "
         "again to be repaired",
         worker, round_, ShortHex(root), ShortHex(*committed_root_));
   }
@@ -156,15 +163,17 @@ bool RoundExchange::MayMerge(const Chunk& chunk) const {
   return barrier_ ? delivering_ == 0 : chunk.awaited == 0;
 }
 
-bool RoundExchange::Delivering(const Member& member) const { return member.arrived_count < num_chunks(); }
+bool RoundExchange::Delivering(const Member& member) const {
+  return member.arrived_count < num_chunks();
+}
 
 bool RoundExchange::Sendable(uint32_t chunk) const {
   return chunk < num_chunks() && chunks_[chunk].merged && (!barrier_ || committed());
 }
 
 bool RoundExchange::abandoned() const {
-  return present_ == 0 &&
-         std::any_of(chunks_.begin(), chunks_.end(), [](const Chunk& chunk) { return chunk.delivered == 0; });
+  return present_ == 0 && std::any_of(chunks_.begin(), chunks_.end(),
+                                      [](const Chunk& chunk) { return chunk.delivered == 0; });
 }
 
 std::vector<WorkerId> RoundExchange::present() const {

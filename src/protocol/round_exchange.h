@@ -1,5 +1,5 @@
-// One round's exchange, as the coordinator sees it: which member's delta chunks are in, which chunk may be
-// merged, which sync chunk may be sent, when the round is committed and when it is over.
+// One round's exchange, as the coordinator sees it: which member's delta chunks are in, which chunk
+// may be merged, which sync chunk may be sent, when the round is committed and when it is over.
 // Pure: no I/O, no threads, no clock. Owned by the coordinator's round thread.
 #pragma once
 
@@ -29,8 +29,9 @@ class RoundExchange {
 
   // Events. Errors refuse what a worker sent and leave the state as it was.
 
-  /// A worker begins (or after a lost connection begins again) to upload. FailedPrecondition when it is no
-  /// member or has left; InvalidArgument when it names another number of samples than before, or none.
+  /// A worker begins (or after a lost connection begins again) to upload. FailedPrecondition when
+  /// it is no member or has left; InvalidArgument when it names another number of samples than
+  /// before, or none.
   Status UploadBegun(WorkerId worker, uint64_t samples);
 
   /// A delta chunk is complete and stored. True when it was new, false for a duplicate (no harm).
@@ -40,19 +41,20 @@ class RoundExchange {
   /// A member is gone. What it delivered still counts. Nothing for one that is no member.
   void MemberLeft(WorkerId worker, Nanoseconds now);
 
-  /// A member trained from a wrong base: as if it had left and had never delivered anything. Only while none
-  /// of its chunks is ordered. Nothing for one that is no member.
+  /// A member trained from a wrong base: as if it had left and had never delivered anything. Only
+  /// while none of its chunks is ordered. Nothing for one that is no member.
   void Discard(WorkerId worker, Nanoseconds now);
 
   /// The merge that NextMerge ordered is done.
   void ChunkMerged(uint32_t chunk, Nanoseconds now);
 
-  /// Set by the caller at the commit, before any Reported can come. When all members are gone by then, the
-  /// round ends with it.
+  /// Set by the caller at the commit, before any Reported can come. When all members are gone by
+  /// then, the round ends with it.
   void SetCommittedRoot(const Hash128& root);
 
-  /// A member has applied and verified the round. FailedPrecondition before the commit or when it is no member;
-  /// DataLoss when `root` is not the committed one (the caller drops the worker). A second report is no harm.
+  /// A member has applied and verified the round. FailedPrecondition before the commit or when it
+  /// is no member; DataLoss when `root` is not the committed one (the caller drops the worker). A
+  /// second report is no harm.
   Status Reported(WorkerId worker, const Hash128& root, Nanoseconds now);
 
   /// The round before ended later than this one was started: rounds tile, so this one begins there.

@@ -51,7 +51,8 @@ TEST(RoundExchange, OrdersAChunkOnceEveryPresentMemberDeliveredIt) {
 TEST(RoundExchange, HandsOutTheLowestChunkFirstAndEachOnce) {
   RoundExchange exchange = Exchange({0}, 4);
   Begin(exchange, {0});
-  for (const uint32_t chunk : {3u, 1u, 2u}) ASSERT_TRUE(exchange.ChunkReceived(0, chunk, At(1)).ok());
+  for (const uint32_t chunk : {3u, 1u, 2u})
+    ASSERT_TRUE(exchange.ChunkReceived(0, chunk, At(1)).ok());
   EXPECT_THAT(Ordered(exchange), ElementsAre(1, 2, 3));
   ASSERT_TRUE(exchange.ChunkReceived(0, 0, At(2)).ok());
   EXPECT_THAT(Ordered(exchange), ElementsAre(0));
@@ -166,9 +167,11 @@ TEST(RoundExchange, FreesASyncChunkOnceMergedAndWithABarrierOnlyWhenAllAre) {
 TEST(RoundExchange, EndsWhenEveryPresentMemberReportedTheCommittedRoot) {
   RoundExchange exchange = Exchange({0, 1, 2}, 1);
   Begin(exchange, {0, 1, 2});
-  for (const WorkerId worker : {0, 1, 2}) ASSERT_TRUE(exchange.ChunkReceived(worker, 0, At(110)).ok());
+  for (const WorkerId worker : {0, 1, 2})
+    ASSERT_TRUE(exchange.ChunkReceived(worker, 0, At(110)).ok());
   MergeAll(exchange, At(120));
-  EXPECT_EQ(exchange.Reported(0, kRoot, At(125)).code(), StatusCode::kFailedPrecondition);  // root not known
+  EXPECT_EQ(exchange.Reported(0, kRoot, At(125)).code(),
+            StatusCode::kFailedPrecondition);  // root not known
   exchange.SetCommittedRoot(kRoot);
   ASSERT_TRUE(exchange.Reported(0, kRoot, At(130)).ok());
   ASSERT_TRUE(exchange.Reported(0, kRoot, At(131)).ok());  // again: no harm

@@ -7,11 +7,16 @@ namespace interlude {
 
 std::string_view StageName(RunMachine::Stage stage) {
   switch (stage) {
-    case RunMachine::Stage::kGathering: return "gathering workers";
-    case RunMachine::Stage::kAwaitingBase: return "awaiting the first base";
-    case RunMachine::Stage::kRounds: return "in its rounds";
-    case RunMachine::Stage::kFinishing: return "finishing";
-    case RunMachine::Stage::kEnded: return "ended";
+    case RunMachine::Stage::kGathering:
+      return "gathering workers";
+    case RunMachine::Stage::kAwaitingBase:
+      return "awaiting the first base";
+    case RunMachine::Stage::kRounds:
+      return "in its rounds";
+    case RunMachine::Stage::kFinishing:
+      return "finishing";
+    case RunMachine::Stage::kEnded:
+      return "ended";
   }
   return "unknown";
 }
@@ -33,8 +38,9 @@ Status RunMachine::CheckPresent(WorkerId worker) const {
 
 StatusOr<WorkerId> RunMachine::Join(std::optional<WorkerId> requested, Nanoseconds now) {
   if (stage_ == Stage::kFinishing || stage_ == Stage::kEnded) {
-    return UnavailableError("the run is finishing: {} of {} round(s) are committed; nobody can join it any more",
-                            committed_rounds_, plan_.rounds);
+    return UnavailableError(
+        "the run is finishing: {} of {} round(s) are committed; nobody can join it any more",
+        committed_rounds_, plan_.rounds);
   }
   INTERLUDE_ASSIGN_OR_RETURN(const WorkerId worker, membership_.Join(requested));
   Advance(now);
@@ -48,8 +54,9 @@ Status RunMachine::WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds
   }
   if (num_chunks == 0) return InvalidArgumentError("worker {} has a layout without chunks", worker);
   if (num_chunks_ != 0 && num_chunks != num_chunks_) {
-    return InvalidArgumentError("worker {} has a layout of {} chunk(s), the run's has {}: it runs another model",
-                                worker, num_chunks, num_chunks_);
+    return InvalidArgumentError(
+        "worker {} has a layout of {} chunk(s), the run's has {}: it runs another model", worker,
+        num_chunks, num_chunks_);
   }
   INTERLUDE_RETURN_IF_ERROR(membership_.Ready(worker));
   num_chunks_ = num_chunks;
@@ -60,8 +67,9 @@ Status RunMachine::WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds
 Status RunMachine::BaseReceived(WorkerId worker, Nanoseconds now) {
   INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
   if (base_from_ != worker || base_received_) {
-    return FailedPreconditionError("worker {} sent a first base and was not asked for one; the run is {}", worker,
-                                   StageName(stage_));
+    return FailedPreconditionError(
+        "worker {} sent a first base and was not asked for one; the run is {}", worker,
+        StageName(stage_));
   }
   base_received_ = true;
   if (stage_ == Stage::kAwaitingBase) stage_ = Stage::kGathering;
@@ -86,8 +94,8 @@ void RunMachine::Advance(Nanoseconds now) {
   if (stage_ == Stage::kRounds || stage_ == Stage::kFinishing) AdvanceRounds(now);
 }
 
-/// No more workers than the plan's can be there, so any that leaves brings the run back to gathering: a base
-/// that came, or that is still being uploaded, stays good meanwhile.
+/// No more workers than the plan's can be there, so any that leaves brings the run back to
+/// gathering: a base that came, or that is still being uploaded, stays good meanwhile.
 void RunMachine::Gather(Nanoseconds now) {
   const std::vector<WorkerId> ready = membership_.at(WorkerStage::kReady);
   if (ready.size() < plan_.workers) return;

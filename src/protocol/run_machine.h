@@ -1,6 +1,6 @@
-// The whole run as the coordinator sees it: waiting for workers, the first base, rounds one after the
-// other, the last evaluation, the end. Events go in, actions come out; the service around it carries them
-// out. Pure: no I/O, no threads, no clock. Owned by the coordinator's round thread.
+// The whole run as the coordinator sees it: waiting for workers, the first base, rounds one after
+// the other, the last evaluation, the end. Events go in, actions come out; the service around it
+// carries them out. Pure: no I/O, no threads, no clock. Owned by the coordinator's round thread.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@
 
 namespace interlude {
 
-/// The next round starts at the commit of the one before, so a worker trains on as soon as it has applied;
-/// with a barrier it starts only when the round before has ended. So up to two rounds are open: the one whose
-/// reports are awaited and the one that is trained. No chunk of round r + 1 is merged before round r has ended,
-/// so the base stays what it is until every member has applied, repaired and reported it; an upload that overtakes
-/// its worker's report is taken and waits.
+/// The next round starts at the commit of the one before, so a worker trains on as soon as it has
+/// applied; with a barrier it starts only when the round before has ended. So up to two rounds are
+/// open: the one whose reports are awaited and the one that is trained. No chunk of round r + 1 is
+/// merged before round r has ended, so the base stays what it is until every member has applied,
+/// repaired and reported it; an upload that overtakes its worker's report is taken and waits.
 class RunMachine {
  public:
   enum class Stage : uint8_t { kGathering, kAwaitingBase, kRounds, kFinishing, kEnded };
@@ -33,16 +33,18 @@ class RunMachine {
   /// At least one worker and one round.
   explicit RunMachine(const RunPlan& plan);
 
-  // Events. A returned error refuses what a worker sent and changes nothing; the caller ends that worker's
-  // session with it (and then calls WorkerLeft). Unknown workers get FailedPrecondition, after the end all get
-  // Unavailable. A round that is not open: FailedPrecondition, naming those that are.
+  // Events. A returned error refuses what a worker sent and changes nothing; the caller ends that
+  // worker's session with it (and then calls WorkerLeft). Unknown workers get FailedPrecondition,
+  // after the end all get Unavailable. A round that is not open: FailedPrecondition, naming those
+  // that are.
 
   /// Errors as Membership::Join; Unavailable once the last round is committed.
   StatusOr<WorkerId> Join(std::optional<WorkerId> requested, Nanoseconds now);
-  /// The worker's layout is the run's; `num_chunks` is that layout's number of chunks, the same from all
-  /// (else InvalidArgument).
+  /// The worker's layout is the run's; `num_chunks` is that layout's number of chunks, the same
+  /// from all (else InvalidArgument).
   Status WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds now);
-  /// The first base is complete and stored. FailedPrecondition from any but the worker that was asked.
+  /// The first base is complete and stored. FailedPrecondition from any but the worker that was
+  /// asked.
   Status BaseReceived(WorkerId worker, Nanoseconds now);
   Status UploadBegun(WorkerId worker, uint32_t round, uint64_t samples, Nanoseconds now);
   /// True for a new chunk, false for a duplicate.
@@ -51,24 +53,27 @@ class RunMachine {
   void ChunkMerged(uint32_t round, uint32_t chunk, Nanoseconds now);
   /// What CommitRound ordered is done. Ignored after the end.
   void RoundCommitted(uint32_t round, const Hash128& root, Nanoseconds now);
-  /// DataLoss for a wrong root: what this worker uploaded for the next round came from a wrong base and is
-  /// discarded.
+  /// DataLoss for a wrong root: what this worker uploaded for the next round came from a wrong base
+  /// and is discarded.
   Status RoundReported(WorkerId worker, uint32_t round, const Hash128& root, Nanoseconds now);
-  /// The worker's part of the evaluation after `after_rounds` rounds. AlreadyExists for a second one.
+  /// The worker's part of the evaluation after `after_rounds` rounds. AlreadyExists for a second
+  /// one.
   Status EvaluationReported(WorkerId worker, uint32_t after_rounds, Nanoseconds now);
-  /// The worker is gone, whoever noticed it and why; its id is free again. When the last member is gone
-  /// before the run is finished, the run ends with Unavailable; only where the last round is committed and
-  /// none is begun do workers that are ready go on.
+  /// The worker is gone, whoever noticed it and why; its id is free again. When the last member is
+  /// gone before the run is finished, the run ends with Unavailable; only where the last round is
+  /// committed and none is begun do workers that are ready go on.
   void WorkerLeft(WorkerId worker, Nanoseconds now);
   /// A person or a full disk ends the run.
   void Stop(Status reason, Nanoseconds now);
 
-  /// What is to be done now, in order; the caller carries all out. Empty when there is nothing to do.
+  /// What is to be done now, in order; the caller carries all out. Empty when there is nothing to
+  /// do.
   std::vector<Action> TakeActions();
 
   Stage stage() const { return stage_; }
   const Membership& membership() const { return membership_; }
-  /// An open round's exchange, or that of one whose EndRound the last TakeActions returned; else null.
+  /// An open round's exchange, or that of one whose EndRound the last TakeActions returned; else
+  /// null.
   const RoundExchange* open_round(uint32_t round) const;
   /// Rounds committed so far.
   uint32_t committed_rounds() const { return committed_rounds_; }
@@ -105,11 +110,11 @@ class RunMachine {
   uint32_t num_chunks_ = 0;            // 0 until the first worker is ready
   std::optional<WorkerId> base_from_;  // who was asked for the base
   bool base_received_ = false;
-  Rounds open_;       // oldest first
-  Rounds ended_;      // their EndRound stands in actions_
-  Rounds handed_out_; // their EndRound was returned by the last TakeActions
+  Rounds open_;        // oldest first
+  Rounds ended_;       // their EndRound stands in actions_
+  Rounds handed_out_;  // their EndRound was returned by the last TakeActions
   Nanoseconds last_end_{0};
-  uint32_t started_rounds_ = 0;    // also the number of the newest one
+  uint32_t started_rounds_ = 0;  // also the number of the newest one
   uint32_t committed_rounds_ = 0;
   std::set<WorkerId> final_evaluation_;  // kFinishing: reports awaited
   uint32_t final_evaluations_ = 0;       // reports that came

@@ -1,4 +1,5 @@
-// Whole runs in virtual time: calm ones, one leaver at each moment, and chaos, all held against the model.
+// Whole runs in virtual time: calm ones, one leaver at each moment, and chaos, all held against the
+// model.
 #include <gtest/gtest.h>
 
 #include "protocol/run_machine_test_cluster.h"
@@ -11,12 +12,13 @@ TEST(RunMachineRandom, ACalmRunOfAnySizeAndModeEndsWell) {
     for (const bool barrier : {false, true}) {
       for (const bool overtaking : {false, true}) {
         for (uint64_t seed = 0; seed < 10; ++seed) {
-          SCOPED_TRACE(testing::Message() << workers << " workers, barrier " << barrier << ", overtaking "
-                                          << overtaking << ", seed " << seed);
-          Cluster cluster({.plan = {.workers = workers, .rounds = 4, .evaluate_every = 2, .barrier = barrier},
-                           .chunks = 5,
-                           .overtaking = overtaking},
-                          seed);
+          SCOPED_TRACE(testing::Message() << workers << " workers, barrier " << barrier
+                                          << ", overtaking " << overtaking << ", seed " << seed);
+          Cluster cluster(
+              {.plan = {.workers = workers, .rounds = 4, .evaluate_every = 2, .barrier = barrier},
+               .chunks = 5,
+               .overtaking = overtaking},
+              seed);
           ASSERT_TRUE(cluster.Drain(10000));
           EXPECT_TRUE(cluster.model().end()->ok());
           EXPECT_EQ(cluster.machine().committed_rounds(), 4u);
@@ -29,7 +31,8 @@ TEST(RunMachineRandom, ACalmRunOfAnySizeAndModeEndsWell) {
   }
 }
 
-/// Takes `steps` calm steps, lets worker 0 leave, and goes on to the end. False when the run ended before.
+/// Takes `steps` calm steps, lets worker 0 leave, and goes on to the end. False when the run ended
+/// before.
 bool RunWithALeaver(const RunPlan& plan, int steps) {
   Cluster cluster({.plan = plan, .chunks = 3, .overtaking = true}, 5);
   for (int i = 0; i < steps; ++i) cluster.CalmStep();
@@ -95,7 +98,8 @@ TEST(RunMachineRandom, ChaosBreaksNoInvariantAndNeverHangsARun) {
     Cluster cluster(RandomOptions(rng), seed);
     const uint64_t chaotic_steps = rng.Below(600);
     for (uint64_t i = 0; i < chaotic_steps; ++i) cluster.ChaoticStep();
-    EXPECT_TRUE(cluster.Drain(20000)) << "the run hangs in stage " << StageName(cluster.machine().stage());
+    EXPECT_TRUE(cluster.Drain(20000))
+        << "the run hangs in stage " << StageName(cluster.machine().stage());
     ASSERT_FALSE(testing::Test::HasFailure());
     tally.Add(cluster);
   }

@@ -18,8 +18,9 @@ StatusOr<RunMachine::Round*> RunMachine::FindOpen(WorkerId worker, uint32_t roun
   for (const auto& open : open_) {
     if (open->exchange.round() == round) return open.get();
   }
-  return FailedPreconditionError("worker {} speaks of round {}, which is not open (open: {}; the run is {})", worker,
-                                 round, OpenRoundsText(), StageName(stage_));
+  return FailedPreconditionError(
+      "worker {} speaks of round {}, which is not open (open: {}; the run is {})", worker, round,
+      OpenRoundsText(), StageName(stage_));
 }
 
 const RoundExchange* RunMachine::open_round(uint32_t round) const {
@@ -31,12 +32,14 @@ const RoundExchange* RunMachine::open_round(uint32_t round) const {
   return nullptr;
 }
 
-Status RunMachine::UploadBegun(WorkerId worker, uint32_t round, uint64_t samples, Nanoseconds /*now*/) {
+Status RunMachine::UploadBegun(WorkerId worker, uint32_t round, uint64_t samples,
+                               Nanoseconds /*now*/) {
   INTERLUDE_ASSIGN_OR_RETURN(Round* const open, FindOpen(worker, round));
   return open->exchange.UploadBegun(worker, samples);
 }
 
-StatusOr<bool> RunMachine::ChunkReceived(WorkerId worker, uint32_t round, uint32_t chunk, Nanoseconds now) {
+StatusOr<bool> RunMachine::ChunkReceived(WorkerId worker, uint32_t round, uint32_t chunk,
+                                         Nanoseconds now) {
   INTERLUDE_ASSIGN_OR_RETURN(Round* const open, FindOpen(worker, round));
   INTERLUDE_ASSIGN_OR_RETURN(const bool fresh, open->exchange.ChunkReceived(worker, chunk, now));
   if (fresh) Advance(now);
@@ -52,7 +55,8 @@ void RunMachine::ChunkMerged(uint32_t round, uint32_t chunk, Nanoseconds now) {
   if (!plan_.barrier) {
     actions_.emplace_back(SendSyncChunk{.round = round, .chunk = chunk});
   } else if (exchange.committed()) {
-    for (uint32_t i = 0; i < num_chunks_; ++i) actions_.emplace_back(SendSyncChunk{.round = round, .chunk = i});
+    for (uint32_t i = 0; i < num_chunks_; ++i)
+      actions_.emplace_back(SendSyncChunk{.round = round, .chunk = i});
   }
   if (exchange.committed()) actions_.emplace_back(CommitRound{.round = round});
 }
@@ -66,7 +70,8 @@ void RunMachine::RoundCommitted(uint32_t round, const Hash128& root, Nanoseconds
   Advance(now);
 }
 
-Status RunMachine::RoundReported(WorkerId worker, uint32_t round, const Hash128& root, Nanoseconds now) {
+Status RunMachine::RoundReported(WorkerId worker, uint32_t round, const Hash128& root,
+                                 Nanoseconds now) {
   INTERLUDE_ASSIGN_OR_RETURN(Round* const reported, FindOpen(worker, round));
   const Status status = reported->exchange.Reported(worker, root, now);
   if (status.code() == StatusCode::kDataLoss) {
@@ -110,7 +115,8 @@ void RunMachine::PumpRound(RoundExchange& exchange) {
   }
   if (!exchange.abandoned()) return;
   EndRunWith(UnavailableError(
-      "all workers left in round {} before it could be committed ({} of {} chunk(s) merged); rounds committed: {} of {}",
+      "all workers left in round {} before it could be committed ({} of {} chunk(s) merged); "
+      "rounds committed: {} of {}",
       exchange.round(), exchange.merged_chunks(), num_chunks_, committed_rounds_, plan_.rounds));
 }
 
@@ -120,13 +126,14 @@ bool RunMachine::MayStartNext() const {
 
 void RunMachine::StartNextRound(Nanoseconds now) {
   StartRound start{.round = started_rounds_ + kFirstRound};
-  start.evaluate =
-      plan_.evaluate_every != 0 && committed_rounds_ != 0 && committed_rounds_ % plan_.evaluate_every == 0;
+  start.evaluate = plan_.evaluate_every != 0 && committed_rounds_ != 0 &&
+                   committed_rounds_ % plan_.evaluate_every == 0;
   start.joining = membership_.AdmitReady();
   start.members = membership_.at(WorkerStage::kMember);
   if (start.members.empty()) {
-    EndRunWith(UnavailableError("all workers left in round {} and none is ready to go on; rounds committed: {} of {}",
-                                committed_rounds_, committed_rounds_, plan_.rounds));
+    EndRunWith(UnavailableError(
+        "all workers left in round {} and none is ready to go on; rounds committed: {} of {}",
+        committed_rounds_, committed_rounds_, plan_.rounds));
     return;
   }
   const bool after_an_ended_one = started_rounds_ > 0 && open_.empty();
@@ -144,19 +151,22 @@ Status RunMachine::EvaluationReported(WorkerId worker, uint32_t after_rounds, Na
   if (after_rounds == plan_.rounds) return FinalEvaluationReported(worker);
   INTERLUDE_ASSIGN_OR_RETURN(Round* const round, FindOpen(worker, after_rounds + 1));
   if (!round->evaluate || !round->exchange.is_present(worker)) {
-    return FailedPreconditionError("worker {} reports an evaluation after {} round(s) and was not asked for one",
-                                   worker, after_rounds);
+    return FailedPreconditionError(
+        "worker {} reports an evaluation after {} round(s) and was not asked for one", worker,
+        after_rounds);
   }
   if (!round->evaluated.insert(worker).second) {
-    return AlreadyExistsError("worker {} reports its evaluation after {} round(s) a second time", worker, after_rounds);
+    return AlreadyExistsError("worker {} reports its evaluation after {} round(s) a second time",
+                              worker, after_rounds);
   }
   return OkStatus();
 }
 
 Status RunMachine::FinalEvaluationReported(WorkerId worker) {
   if (stage_ != Stage::kFinishing || membership_.stage(worker) != WorkerStage::kMember) {
-    return FailedPreconditionError("worker {} reports the last evaluation and was not asked for it; the run is {}",
-                                   worker, StageName(stage_));
+    return FailedPreconditionError(
+        "worker {} reports the last evaluation and was not asked for it; the run is {}", worker,
+        StageName(stage_));
   }
   if (final_evaluation_.erase(worker) == 0) {
     return AlreadyExistsError("worker {} reports the last evaluation a second time", worker);
@@ -173,23 +183,25 @@ void RunMachine::StartFinishing() {
   if (!members.empty()) actions_.emplace_back(Finish{.members = members});
   for (const WorkerStage waiting : {WorkerStage::kJoined, WorkerStage::kReady}) {
     for (const WorkerId worker : membership_.at(waiting)) {
-      actions_.emplace_back(DropWorker{
-          .worker = worker,
-          .reason = UnavailableError("the run is finishing: worker {} joined too late to take part", worker)});
+      actions_.emplace_back(
+          DropWorker{.worker = worker,
+                     .reason = UnavailableError(
+                         "the run is finishing: worker {} joined too late to take part", worker)});
     }
   }
 }
 
-/// The model stands after the last commit; one part of the last evaluation is enough to call the run finished,
-/// so that a worker lost in its last minute does not fail it.
+/// The model stands after the last commit; one part of the last evaluation is enough to call the
+/// run finished, so that a worker lost in its last minute does not fail it.
 void RunMachine::EndWhenEvaluated() {
   if (!final_evaluation_.empty() || !open_.empty()) return;
   if (final_evaluations_ > 0) {
     EndRunWith(OkStatus());
     return;
   }
-  EndRunWith(UnavailableError("all {} round(s) are committed, but all workers left before the last evaluation",
-                              plan_.rounds));
+  EndRunWith(UnavailableError(
+      "all {} round(s) are committed, but all workers left before the last evaluation",
+      plan_.rounds));
 }
 
 }  // namespace interlude

@@ -46,7 +46,9 @@ class Story {
   Texts Report(WorkerId w, uint32_t round) {
     return Take(machine().RoundReported(w, round, RootOf(round), run_.Tick()));
   }
-  Texts Evaluate(WorkerId w, uint32_t after) { return Take(machine().EvaluationReported(w, after, run_.Tick())); }
+  Texts Evaluate(WorkerId w, uint32_t after) {
+    return Take(machine().EvaluationReported(w, after, run_.Tick()));
+  }
 
   /// All ids join, are ready, and the base comes: round 1 is started.
   void Begin(uint32_t workers) {
@@ -116,11 +118,14 @@ TEST(RunMachineScenario, ALateWorkerBeginsWithTheNextRoundPipelined) {
   run.Left(1);
   run.Join(1);
   EXPECT_THAT(run.Ready(1), IsEmpty());
-  EXPECT_EQ(run.machine().UploadBegun(1, 1, 11, run.Tick()).code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(run.Upload(0, 1, 1), ElementsAre("MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0", "CommitRound 1",
-                                               "StartRound 2 members 0,1 joining 1"));
+  EXPECT_EQ(run.machine().UploadBegun(1, 1, 11, run.Tick()).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_THAT(run.Upload(0, 1, 1),
+              ElementsAre("MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0", "CommitRound 1",
+                          "StartRound 2 members 0,1 joining 1"));
   // Round 1 awaits only its own members.
-  EXPECT_EQ(run.machine().RoundReported(1, 1, RootOf(1), run.Tick()).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(run.machine().RoundReported(1, 1, RootOf(1), run.Tick()).code(),
+            StatusCode::kFailedPrecondition);
   EXPECT_THAT(run.Report(0, 1), ElementsAre("EndRound 1"));
 }
 
@@ -129,10 +134,11 @@ TEST(RunMachineScenario, WithABarrierTheNextRoundStartsWhenTheLastReportIsIn) {
   run.Begin(2);
   EXPECT_THAT(run.Upload(0, 1, 2), IsEmpty());
   EXPECT_THAT(run.Upload(1, 1, 2),
-              ElementsAre("MergeChunk 1/0 from 0:10,1:11", "MergeChunk 1/1 from 0:10,1:11", "SendSyncChunk 1/0",
-                          "SendSyncChunk 1/1", "CommitRound 1"));
+              ElementsAre("MergeChunk 1/0 from 0:10,1:11", "MergeChunk 1/1 from 0:10,1:11",
+                          "SendSyncChunk 1/0", "SendSyncChunk 1/1", "CommitRound 1"));
   EXPECT_THAT(run.Report(1, 1), IsEmpty());
-  EXPECT_EQ(run.machine().UploadBegun(1, 2, 11, run.Tick()).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(run.machine().UploadBegun(1, 2, 11, run.Tick()).code(),
+            StatusCode::kFailedPrecondition);
   EXPECT_THAT(run.Report(0, 1), ElementsAre("EndRound 1", "StartRound 2 members 0,1 joining "));
 }
 
@@ -141,7 +147,8 @@ TEST(RunMachineScenario, WithABarrierNoSyncChunkIsSentBetweenTwoMerges) {
   run.Begin(1);
   RunMachine& machine = run.machine();
   ASSERT_TRUE(machine.UploadBegun(0, 1, 10, run.Tick()).ok());
-  for (const uint32_t chunk : {0u, 1u}) ASSERT_TRUE(machine.ChunkReceived(0, 1, chunk, run.Tick()).ok());
+  for (const uint32_t chunk : {0u, 1u})
+    ASSERT_TRUE(machine.ChunkReceived(0, 1, chunk, run.Tick()).ok());
   ASSERT_EQ(machine.TakeActions().size(), 2u);
   machine.ChunkMerged(1, 0, run.Tick());
   EXPECT_THAT(machine.TakeActions(), IsEmpty());
@@ -163,9 +170,9 @@ TEST(RunMachineScenario, ADeltaCountsThoughItsWorkerLeft) {
   run.Begin(2);
   run.Upload(1, 1, 1);
   EXPECT_THAT(run.Left(1), IsEmpty());
-  EXPECT_THAT(run.Upload(0, 1, 2),
-              ElementsAre("MergeChunk 1/0 from 0:10,1:11", "SendSyncChunk 1/0", "MergeChunk 1/1 from 0:10",
-                          "SendSyncChunk 1/1", "CommitRound 1", "StartRound 2 members 0 joining "));
+  EXPECT_THAT(run.Upload(0, 1, 2), ElementsAre("MergeChunk 1/0 from 0:10,1:11", "SendSyncChunk 1/0",
+                                               "MergeChunk 1/1 from 0:10", "SendSyncChunk 1/1",
+                                               "CommitRound 1", "StartRound 2 members 0 joining "));
 }
 
 TEST(RunMachineScenario, AnUploadThatOvertakesAReportWaitsForTheEndOfTheRoundBefore) {
@@ -175,8 +182,8 @@ TEST(RunMachineScenario, AnUploadThatOvertakesAReportWaitsForTheEndOfTheRoundBef
   EXPECT_THAT(run.Upload(0, 2, 1), IsEmpty());
   EXPECT_THAT(run.Upload(1, 2, 1), IsEmpty());
   EXPECT_THAT(run.Report(0, 1), IsEmpty());
-  EXPECT_THAT(run.Report(1, 1), ElementsAre("EndRound 1", "MergeChunk 2/0 from 0:10,1:11", "SendSyncChunk 2/0",
-                                            "CommitRound 2", "Finish 0,1"));
+  EXPECT_THAT(run.Report(1, 1), ElementsAre("EndRound 1", "MergeChunk 2/0 from 0:10,1:11",
+                                            "SendSyncChunk 2/0", "CommitRound 2", "Finish 0,1"));
 }
 
 TEST(RunMachineScenario, AWrongRootTakesTheNextDeltaOfItsWorkerWithIt) {
@@ -190,8 +197,8 @@ TEST(RunMachineScenario, AWrongRootTakesTheNextDeltaOfItsWorkerWithIt) {
   EXPECT_THAT(wrong.message(), HasSubstr(RootOf(1).ToHex().substr(0, 12)));
   run.Report(0, 1);
   run.Upload(0, 2, 1);
-  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 1", "MergeChunk 2/0 from 0:10", "SendSyncChunk 2/0",
-                                       "CommitRound 2", "Finish 0"));
+  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 1", "MergeChunk 2/0 from 0:10",
+                                       "SendSyncChunk 2/0", "CommitRound 2", "Finish 0"));
 }
 
 TEST(RunMachineScenario, TheRunEndsWhenAllLeaveAnUnfinishedRoundThoughOthersAreReady) {
@@ -214,9 +221,10 @@ TEST(RunMachineScenario, ReadyWorkersGoOnFromACommitThatNoMemberOutlived) {
     run.Ready(1);
     run.Upload(0, 1, 2);
     run.Left(0);
-    EXPECT_THAT(run.Left(2), testing::IsSupersetOf({"MergeChunk 1/0 from 0:10", "MergeChunk 1/1 from 0:10",
-                                                    "CommitRound 1", "EndRound 1",
-                                                    "StartRound 2 members 1 joining 1"}));
+    EXPECT_THAT(
+        run.Left(2),
+        testing::IsSupersetOf({"MergeChunk 1/0 from 0:10", "MergeChunk 1/1 from 0:10",
+                               "CommitRound 1", "EndRound 1", "StartRound 2 members 1 joining 1"}));
     EXPECT_EQ(run.machine().stage(), Stage::kRounds);
     // Nobody left round 1 a report, so it ended with its commit, and round 2 begins there.
     EXPECT_GT(run.last_end(), Nanoseconds{0});
@@ -241,8 +249,8 @@ TEST(RunMachineScenario, AWorkerThatWaitedTooLongIsDroppedAtTheFinish) {
   }
   run.Ready(2);
   EXPECT_THAT(run.Upload(0, 1, 1),
-              ElementsAre("MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0", "CommitRound 1", "Finish 0",
-                          "DropWorker 1 UNAVAILABLE", "DropWorker 2 UNAVAILABLE"));
+              ElementsAre("MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0", "CommitRound 1",
+                          "Finish 0", "DropWorker 1 UNAVAILABLE", "DropWorker 2 UNAVAILABLE"));
 }
 
 TEST(RunMachineScenario, OneEvaluationIsEnoughToEndWellAndNoneIsNot) {

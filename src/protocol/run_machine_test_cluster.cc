@@ -14,9 +14,10 @@ uint64_t SamplesOf(WorkerId worker) { return 10 + static_cast<uint64_t>(worker);
 Cluster::Cluster(const Options& options, uint64_t seed)
     : options_(options), rng_(seed), run_(options.plan), model_(options.plan, options.chunks) {}
 
-bool Cluster::Took(bool expected, const Status& status, const char* what, WorkerId worker, uint32_t round) {
-  EXPECT_EQ(status.ok(), expected) << what << " of worker " << worker << ", round " << round << ": "
-                                   << status.ToString();
+bool Cluster::Took(bool expected, const Status& status, const char* what, WorkerId worker,
+                   uint32_t round) {
+  EXPECT_EQ(status.ok(), expected)
+      << what << " of worker " << worker << ", round " << round << ": " << status.ToString();
   if (!status.ok()) ++counts_.refused;
   return status.ok();
 }
@@ -34,7 +35,8 @@ void Cluster::Join(std::optional<WorkerId> requested) {
 
 void Cluster::Ready(WorkerId worker) {
   const bool expected = model_.MayBeReady(worker);
-  if (Took(expected, run_.machine().WorkerReady(worker, options_.chunks, run_.Tick()), "ready", worker, 0)) {
+  if (Took(expected, run_.machine().WorkerReady(worker, options_.chunks, run_.Tick()), "ready",
+           worker, 0)) {
     model_.Ready(worker);
   }
   Settle();
@@ -42,13 +44,15 @@ void Cluster::Ready(WorkerId worker) {
 
 void Cluster::Base(WorkerId worker) {
   const bool expected = model_.MaySendBase(worker);
-  if (Took(expected, run_.machine().BaseReceived(worker, run_.Tick()), "base", worker, 0)) model_.BaseSent();
+  if (Took(expected, run_.machine().BaseReceived(worker, run_.Tick()), "base", worker, 0))
+    model_.BaseSent();
   Settle();
 }
 
 void Cluster::Begin(WorkerId worker, uint32_t round, uint64_t samples) {
   const bool expected = model_.MayBegin(worker, round, samples);
-  if (Took(expected, run_.machine().UploadBegun(worker, round, samples, run_.Tick()), "begin", worker, round)) {
+  if (Took(expected, run_.machine().UploadBegun(worker, round, samples, run_.Tick()), "begin",
+           worker, round)) {
     model_.Begun(worker, round, samples);
   }
   Settle();
@@ -61,7 +65,8 @@ void Cluster::Chunk(WorkerId worker, uint32_t round, uint32_t chunk) {
     EXPECT_EQ(*fresh, model_.IsNew(worker, round, chunk));
     if (!*fresh) ++counts_.duplicates;
     model_.Delivered(worker, round, chunk);
-    if (run_.machine().committed_rounds() + 1 == round && run_.machine().open_round(round - 1)) ++counts_.overtaken;
+    if (run_.machine().committed_rounds() + 1 == round && run_.machine().open_round(round - 1))
+      ++counts_.overtaken;
   }
   Settle();
 }
@@ -84,7 +89,8 @@ void Cluster::Report(WorkerId worker, uint32_t round, const Hash128& root) {
 
 void Cluster::Evaluate(WorkerId worker, uint32_t after) {
   const bool expected = model_.MayEvaluate(worker, after);
-  if (Took(expected, run_.machine().EvaluationReported(worker, after, run_.Tick()), "evaluation", worker, after)) {
+  if (Took(expected, run_.machine().EvaluationReported(worker, after, run_.Tick()), "evaluation",
+           worker, after)) {
     model_.Evaluated(worker, after);
   }
   Settle();
@@ -112,10 +118,12 @@ void Cluster::Obey(const Action& action) {
     std::vector<uint32_t> order(options_.chunks);
     std::iota(order.begin(), order.end(), 0u);
     for (const WorkerId worker : start->members) {
-      if (start->evaluate) workers_.at(worker).session.push_back({Kind::kEvaluation, start->round - 1});
+      if (start->evaluate)
+        workers_.at(worker).session.push_back({Kind::kEvaluation, start->round - 1});
       workers_.at(worker).upload.push_back({Kind::kBegin, start->round});
       rng_.Shuffle(std::span(order));
-      for (const uint32_t chunk : order) workers_.at(worker).upload.push_back({Kind::kChunk, start->round, chunk});
+      for (const uint32_t chunk : order)
+        workers_.at(worker).upload.push_back({Kind::kChunk, start->round, chunk});
     }
   } else if (const auto* merge = std::get_if<MergeChunk>(&action)) {
     if (merge->order.contributors.size() < options_.plan.workers) ++counts_.merged_without_all;
@@ -135,18 +143,26 @@ void Cluster::Obey(const Action& action) {
 
 void Cluster::Send(WorkerId worker, const Message& message) {
   switch (message.kind) {
-    case Kind::kReady: return Ready(worker);
-    case Kind::kBase: return Base(worker);
-    case Kind::kBegin: return Begin(worker, message.round, SamplesOf(worker));
-    case Kind::kChunk: return Chunk(worker, message.round, message.chunk);
-    case Kind::kReport: return Report(worker, message.round, RootOf(message.round));
-    case Kind::kEvaluation: return Evaluate(worker, message.round);
-    case Kind::kLeave: return Leave(worker);
+    case Kind::kReady:
+      return Ready(worker);
+    case Kind::kBase:
+      return Base(worker);
+    case Kind::kBegin:
+      return Begin(worker, message.round, SamplesOf(worker));
+    case Kind::kChunk:
+      return Chunk(worker, message.round, message.chunk);
+    case Kind::kReport:
+      return Report(worker, message.round, RootOf(message.round));
+    case Kind::kEvaluation:
+      return Evaluate(worker, message.round);
+    case Kind::kLeave:
+      return Leave(worker);
   }
 }
 
 bool Cluster::CalmStep() {
-  if (model_.MayJoin({}) && run_.machine().stage() == RunMachine::Stage::kGathering) return Join({}), true;
+  if (model_.MayJoin({}) && run_.machine().stage() == RunMachine::Stage::kGathering)
+    return Join({}), true;
   std::vector<WorkerId> busy;
   for (const auto& [id, worker] : workers_) {
     if (!worker.session.empty() || !worker.upload.empty()) busy.push_back(id);
@@ -162,25 +178,32 @@ bool Cluster::CalmStep() {
   return true;
 }
 
-/// Something random, most often out of place; the model knows whether it must be taken all the same.
+/// Something random, most often out of place; the model knows whether it must be taken all the
+/// same.
 void Cluster::Nonsense() {
   const auto worker = static_cast<WorkerId>(rng_.Below(options_.plan.workers + 2)) - 1;
   const uint32_t recent = run_.machine().committed_rounds();
   const auto round = static_cast<uint32_t>(rng_.Below(3) == 0 ? rng_.Below(options_.plan.rounds + 2)
-                                                             : recent + rng_.Below(3));
+                                                              : recent + rng_.Below(3));
   const auto chunk = static_cast<uint32_t>(rng_.Below(options_.chunks + 1));
   switch (rng_.Below(8)) {
-    case 0: return Ready(worker);
-    case 1: return Base(worker);
+    case 0:
+      return Ready(worker);
+    case 1:
+      return Base(worker);
     case 2: {
       const bool begun_before = !model_.MayBegin(worker, round, 999);
       return Begin(worker, round, rng_.Below(2) == 0 ? SamplesOf(worker) : begun_before ? 999 : 0);
     }
     case 3:
-    case 4: return Chunk(worker, round, chunk);
-    case 5: return Report(worker, round, RootOf(round));
-    case 6: return Evaluate(worker, round);
-    default: return Join(worker);
+    case 4:
+      return Chunk(worker, round, chunk);
+    case 5:
+      return Report(worker, round, RootOf(round));
+    case 6:
+      return Evaluate(worker, round);
+    default:
+      return Join(worker);
   }
 }
 

@@ -1,5 +1,6 @@
-// Workers that obey a run machine, and chaos among them: duplicates, nonsense, overtaking, wrong roots,
-// leaving and coming back. Everything follows from the seed. Each event is held against the model.
+// Workers that obey a run machine, and chaos among them: duplicates, nonsense, overtaking, wrong
+// roots, leaving and coming back. Everything follows from the seed. Each event is held against the
+// model.
 #pragma once
 
 #include <deque>
@@ -23,7 +24,8 @@ class Cluster {
   };
   Cluster(const Options& options, uint64_t seed);
 
-  /// One worker does the next thing it has to do, or a missing worker joins. False when there is nothing to do.
+  /// One worker does the next thing it has to do, or a missing worker joins. False when there is
+  /// nothing to do.
   bool CalmStep();
   /// A CalmStep, or something that should not happen.
   void ChaoticStep();
@@ -37,7 +39,8 @@ class Cluster {
 
   /// What happened, so that a test can show that it tried something.
   struct Counts {
-    int refused = 0, duplicates = 0, left = 0, wrong_roots = 0, late_joins = 0, dropped = 0, overtaken = 0;
+    int refused = 0, duplicates = 0, left = 0, wrong_roots = 0, late_joins = 0, dropped = 0,
+        overtaken = 0;
     int merged_without_all = 0;
   };
   const Counts& counts() const { return counts_; }

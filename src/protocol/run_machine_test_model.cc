@@ -9,7 +9,9 @@
 namespace interlude {
 namespace {
 
-std::set<WorkerId> SetOf(const std::vector<WorkerId>& workers) { return {workers.begin(), workers.end()}; }
+std::set<WorkerId> SetOf(const std::vector<WorkerId>& workers) {
+  return {workers.begin(), workers.end()};
+}
 
 }  // namespace
 
@@ -20,8 +22,12 @@ const RunModel::Round* RunModel::Open(uint32_t round) const {
 
 bool RunModel::MayJoin(std::optional<WorkerId> requested) const {
   if (end_ || finishing_) return false;
-  const auto taken = [&](WorkerId w) { return joined_.contains(w) || ready_.contains(w) || members_.contains(w); };
-  if (requested) return *requested >= 0 && *requested < static_cast<WorkerId>(plan_.workers) && !taken(*requested);
+  const auto taken = [&](WorkerId w) {
+    return joined_.contains(w) || ready_.contains(w) || members_.contains(w);
+  };
+  if (requested)
+    return *requested >= 0 && *requested < static_cast<WorkerId>(plan_.workers) &&
+           !taken(*requested);
   return joined_.size() + ready_.size() + members_.size() < plan_.workers;
 }
 
@@ -111,7 +117,8 @@ bool RunModel::Mergeable(const Round& round, uint32_t chunk) const {
 }
 
 bool RunModel::AllReported(const Round& round) const {
-  return std::includes(round.reported.begin(), round.reported.end(), round.present.begin(), round.present.end());
+  return std::includes(round.reported.begin(), round.reported.end(), round.present.begin(),
+                       round.present.end());
 }
 
 uint32_t RunModel::OldestOpen() const {
@@ -132,7 +139,8 @@ void RunModel::Act(const Action& action, const RunMachine& machine) {
   EXPECT_FALSE(end_) << "after the end: " << ActionText(action);
   if (const auto* end = std::get_if<EndRound>(&action)) {
     const RoundExchange* exchange = machine.open_round(end->round);
-    ASSERT_NE(exchange, nullptr) << "the record of a round must be there when its end is carried out";
+    ASSERT_NE(exchange, nullptr)
+        << "the record of a round must be there when its end is carried out";
     CheckTimes(end->round, *exchange);
   }
   std::visit([this](const auto& a) { On(a); }, action);
@@ -152,7 +160,8 @@ void RunModel::On(const StartRound& action) {
   EXPECT_LE(action.round, plan_.rounds);
   EXPECT_TRUE(MayStartNext()) << "round " << action.round << " started too early";
   const uint32_t after = action.round - 1;
-  EXPECT_EQ(action.evaluate, plan_.evaluate_every != 0 && after != 0 && after % plan_.evaluate_every == 0);
+  EXPECT_EQ(action.evaluate,
+            plan_.evaluate_every != 0 && after != 0 && after % plan_.evaluate_every == 0);
   if (action.round == 1) {
     EXPECT_EQ(action.members.size(), plan_.workers);
   }
@@ -229,7 +238,8 @@ void RunModel::On(const EndRun& action) {
     return;
   }
   EXPECT_EQ(action.status.code(), StatusCode::kUnavailable);
-  EXPECT_TRUE(members_.empty() || (OldestOpen() <= rounds_.size() && rounds_.at(OldestOpen()).present.empty()))
+  EXPECT_TRUE(members_.empty() ||
+              (OldestOpen() <= rounds_.size() && rounds_.at(OldestOpen()).present.empty()))
       << action.status.ToString();
 }
 
@@ -258,10 +268,13 @@ void RunModel::CheckQuiet() const {
   const uint32_t oldest = OldestOpen();
   if (oldest <= rounds_.size()) {
     const Round& r = rounds_.at(oldest);
-    EXPECT_FALSE(Hopeless(r)) << "round " << oldest << " can never be committed and the run goes on";
-    EXPECT_FALSE(r.committed && AllReported(r)) << "round " << oldest << " is over and was not ended";
+    EXPECT_FALSE(Hopeless(r)) << "round " << oldest
+                              << " can never be committed and the run goes on";
+    EXPECT_FALSE(r.committed && AllReported(r))
+        << "round " << oldest << " is over and was not ended";
     for (uint32_t c = 0; c < chunks_; ++c) {
-      EXPECT_EQ(r.ordered.contains(c), Mergeable(r, c) || r.committed) << "chunk " << c << " of round " << oldest;
+      EXPECT_EQ(r.ordered.contains(c), Mergeable(r, c) || r.committed)
+          << "chunk " << c << " of round " << oldest;
     }
   }
   EXPECT_EQ(finishing_, MayStartNext()) << "the next round (or the finish) is overdue";

@@ -1,6 +1,6 @@
-// A second, slow and plain account of a run, written from the contract alone: says of each event whether it
-// must be taken, and of each action whether it may come, and what must have come when all is quiet.
-// For tests; reports through GoogleTest's EXPECT.
+// A second, slow and plain account of a run, written from the contract alone: says of each event
+// whether it must be taken, and of each action whether it may come, and what must have come when
+// all is quiet. For tests; reports through GoogleTest's EXPECT.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,12 @@ class RunModel {
   void Joined(WorkerId w) { joined_.insert(w); }
   void Ready(WorkerId w);
   void BaseSent() { base_received_ = true; }
-  void Begun(WorkerId w, uint32_t round, uint64_t samples) { rounds_.at(round).samples[w] = samples; }
-  void Delivered(WorkerId w, uint32_t round, uint32_t chunk) { rounds_.at(round).delivered[chunk].insert(w); }
+  void Begun(WorkerId w, uint32_t round, uint64_t samples) {
+    rounds_.at(round).samples[w] = samples;
+  }
+  void Delivered(WorkerId w, uint32_t round, uint32_t chunk) {
+    rounds_.at(round).delivered[chunk].insert(w);
+  }
   void Reported(WorkerId w, uint32_t round) { rounds_.at(round).reported.insert(w); }
   void WrongRoot(WorkerId w, uint32_t round);
   void Evaluated(WorkerId w, uint32_t after);

@@ -5,27 +5,39 @@
 namespace interlude {
 namespace {
 
-std::string Ids(const std::vector<WorkerId>& workers) { return fmt::format("{}", fmt::join(workers, ",")); }
+std::string Ids(const std::vector<WorkerId>& workers) {
+  return fmt::format("{}", fmt::join(workers, ","));
+}
 
 struct TextOf {
-  std::string operator()(const AskForBase& a) const { return fmt::format("AskForBase {}", a.worker); }
+  std::string operator()(const AskForBase& a) const {
+    return fmt::format("AskForBase {}", a.worker);
+  }
   std::string operator()(const StartRound& a) const {
-    return fmt::format("StartRound {}{} members {} joining {}", a.round, a.evaluate ? " evaluate" : "", Ids(a.members),
-                       Ids(a.joining));
+    return fmt::format("StartRound {}{} members {} joining {}", a.round,
+                       a.evaluate ? " evaluate" : "", Ids(a.members), Ids(a.joining));
   }
   std::string operator()(const MergeChunk& a) const {
     std::vector<std::string> from;
-    for (const Contributor& c : a.order.contributors) from.push_back(fmt::format("{}:{}", c.worker, c.samples));
-    return fmt::format("MergeChunk {}/{} from {}", a.order.round, a.order.chunk, fmt::join(from, ","));
+    for (const Contributor& c : a.order.contributors)
+      from.push_back(fmt::format("{}:{}", c.worker, c.samples));
+    return fmt::format("MergeChunk {}/{} from {}", a.order.round, a.order.chunk,
+                       fmt::join(from, ","));
   }
-  std::string operator()(const SendSyncChunk& a) const { return fmt::format("SendSyncChunk {}/{}", a.round, a.chunk); }
-  std::string operator()(const CommitRound& a) const { return fmt::format("CommitRound {}", a.round); }
+  std::string operator()(const SendSyncChunk& a) const {
+    return fmt::format("SendSyncChunk {}/{}", a.round, a.chunk);
+  }
+  std::string operator()(const CommitRound& a) const {
+    return fmt::format("CommitRound {}", a.round);
+  }
   std::string operator()(const EndRound& a) const { return fmt::format("EndRound {}", a.round); }
   std::string operator()(const Finish& a) const { return fmt::format("Finish {}", Ids(a.members)); }
   std::string operator()(const DropWorker& a) const {
     return fmt::format("DropWorker {} {}", a.worker, StatusCodeName(a.reason.code()));
   }
-  std::string operator()(const EndRun& a) const { return fmt::format("EndRun {}", StatusCodeName(a.status.code())); }
+  std::string operator()(const EndRun& a) const {
+    return fmt::format("EndRun {}", StatusCodeName(a.status.code()));
+  }
 };
 
 }  // namespace

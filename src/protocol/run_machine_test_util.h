@@ -1,5 +1,5 @@
-// Helpers of the run machine's tests: actions as text, and a machine whose merges and commits are carried out
-// at once, as the coordinator's round thread does.
+// Helpers of the run machine's tests: actions as text, and a machine whose merges and commits are
+// carried out at once, as the coordinator's round thread does.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,8 @@ class CarriedMachine {
   /// Where the round ended whose EndRound was carried out last.
   Nanoseconds last_end() const { return last_end_; }
 
-  /// Takes and carries out actions until there are none; returns their texts. `watch` sees each first.
+  /// Takes and carries out actions until there are none; returns their texts. `watch` sees each
+  /// first.
   std::vector<std::string> Carry(const std::function<void(const Action&)>& watch = {});
 
  private:

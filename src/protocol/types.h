@@ -16,7 +16,7 @@ inline constexpr uint32_t kFirstRound = 1;
 
 /// What the whole run is to do.
 struct RunPlan {
-  uint32_t workers = 1;         // waited for before the first round, and the most that may take part
+  uint32_t workers = 1;  // waited for before the first round, and the most that may take part
   uint32_t rounds = 1;
   uint32_t evaluate_every = 0;  // rounds; 0 means only at the end
   bool barrier = false;         // everything of one stage before the next, for comparison

@@ -7,21 +7,28 @@ namespace {
 
 std::string_view StageName(WorkerSession::Stage stage) {
   switch (stage) {
-    case WorkerSession::Stage::kConnecting: return "connecting";
-    case WorkerSession::Stage::kJoined: return "joined, not ready";
-    case WorkerSession::Stage::kReady: return "ready, before its first round";
-    case WorkerSession::Stage::kInRound: return "in a round";
-    case WorkerSession::Stage::kBetweenRounds: return "between rounds";
-    case WorkerSession::Stage::kFinishing: return "finishing";
-    case WorkerSession::Stage::kDone: return "done";
+    case WorkerSession::Stage::kConnecting:
+      return "connecting";
+    case WorkerSession::Stage::kJoined:
+      return "joined, not ready";
+    case WorkerSession::Stage::kReady:
+      return "ready, before its first round";
+    case WorkerSession::Stage::kInRound:
+      return "in a round";
+    case WorkerSession::Stage::kBetweenRounds:
+      return "between rounds";
+    case WorkerSession::Stage::kFinishing:
+      return "finishing";
+    case WorkerSession::Stage::kDone:
+      return "done";
   }
   return "unknown";
 }
 
 Status OutOfPlace(std::string_view message, const WorkerSession& session) {
   return FailedPreconditionError(
-      "'{}' came while worker {} is {} (round {}); the coordinator may run another version", message,
-      session.worker(), StageName(session.stage()), session.round());
+      "'{}' came while worker {} is {} (round {}); the coordinator may run another version",
+      message, session.worker(), StageName(session.stage()), session.round());
 }
 
 }  // namespace
@@ -52,7 +59,8 @@ Status WorkerSession::RoundStarted(uint32_t round) {
     return OutOfPlace("start round", *this);
   }
   if (round < kFirstRound) {
-    return FailedPreconditionError("'start round {}' came; rounds count from {}", round, kFirstRound);
+    return FailedPreconditionError("'start round {}' came; rounds count from {}", round,
+                                   kFirstRound);
   }
   if (stage_ == Stage::kBetweenRounds && round != round_ + 1) {
     return FailedPreconditionError("'start round {}' came after round {}; round {} was expected",

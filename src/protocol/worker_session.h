@@ -1,5 +1,5 @@
-// What a worker may be told, and when: checks the coordinator's messages against where the worker is.
-// Not the worker's loop (worker/). Pure; owned by the worker's main thread.
+// What a worker may be told, and when: checks the coordinator's messages against where the worker
+// is. Not the worker's loop (worker/). Pure; owned by the worker's main thread.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,23 @@ namespace interlude {
 
 /// connecting -> joined -> ready -> round (train, exchange, report)* -> finishing -> done
 ///
-/// In pipelined mode the coordinator says "start round r + 1" and "finish" at the commit of round r, which a
-/// worker may read before it has applied and reported r. It takes them up after its own report: the calls
-/// here are made when the worker acts on a message, not when the message arrives.
+/// In pipelined mode the coordinator says "start round r + 1" and "finish" at the commit of round
+/// r, which a worker may read before it has applied and reported r. It takes them up after its own
+/// report: the calls here are made when the worker acts on a message, not when the message arrives.
 class WorkerSession {
  public:
-  enum class Stage : uint8_t { kConnecting, kJoined, kReady, kInRound, kBetweenRounds, kFinishing, kDone };
+  enum class Stage : uint8_t {
+    kConnecting,
+    kJoined,
+    kReady,
+    kInRound,
+    kBetweenRounds,
+    kFinishing,
+    kDone
+  };
 
-  // Each returns FailedPrecondition, naming message and stage, when it must not come now, and leaves the
-  // stage as it was.
+  // Each returns FailedPrecondition, naming message and stage, when it must not come now, and
+  // leaves the stage as it was.
 
   /// The coordinator gave an id. InvalidArgument for a negative one.
   Status Welcomed(WorkerId worker);

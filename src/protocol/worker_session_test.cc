@@ -18,9 +18,9 @@ using testing::HasSubstr;
 WorkerSession SessionAt(Stage stage) {
   WorkerSession session;
   const std::vector<std::function<Status()>> way = {
-      [&] { return session.Welcomed(2); },      [&] { return session.OfferedBase(); },
-      [&] { return session.RoundStarted(4); },  [&] { return session.RoundReported(4); },
-      [&] { return session.ToldToFinish(); },   [&] { return session.Done(); }};
+      [&] { return session.Welcomed(2); },     [&] { return session.OfferedBase(); },
+      [&] { return session.RoundStarted(4); }, [&] { return session.RoundReported(4); },
+      [&] { return session.ToldToFinish(); },  [&] { return session.Done(); }};
   for (const auto& step : way) {
     if (session.stage() == stage) break;
     EXPECT_TRUE(step().ok());
@@ -29,8 +29,9 @@ WorkerSession SessionAt(Stage stage) {
   return session;
 }
 
-constexpr Stage kAllStages[] = {Stage::kConnecting,    Stage::kJoined,    Stage::kReady, Stage::kInRound,
-                                Stage::kBetweenRounds, Stage::kFinishing, Stage::kDone};
+constexpr Stage kAllStages[] = {Stage::kConnecting, Stage::kJoined,        Stage::kReady,
+                                Stage::kInRound,    Stage::kBetweenRounds, Stage::kFinishing,
+                                Stage::kDone};
 
 struct Row {
   std::string event;
@@ -41,14 +42,23 @@ struct Row {
 
 TEST(WorkerSession, TakesEachEventInExactlyTheStagesOfTheTable) {
   const std::vector<Row> table = {
-      {"welcome", [](WorkerSession& s) { return s.Welcomed(2); }, {{Stage::kConnecting, Stage::kJoined}}},
-      {"ready", [](WorkerSession& s) { return s.OfferedBase(); }, {{Stage::kJoined, Stage::kReady}}},
-      {"upload the base", [](WorkerSession& s) { return s.AskedForBase(); }, {{Stage::kReady, Stage::kReady}}},
-      {"start round", [](WorkerSession& s) { return s.RoundStarted(5); },
+      {"welcome",
+       [](WorkerSession& s) { return s.Welcomed(2); },
+       {{Stage::kConnecting, Stage::kJoined}}},
+      {"ready",
+       [](WorkerSession& s) { return s.OfferedBase(); },
+       {{Stage::kJoined, Stage::kReady}}},
+      {"upload the base",
+       [](WorkerSession& s) { return s.AskedForBase(); },
+       {{Stage::kReady, Stage::kReady}}},
+      {"start round",
+       [](WorkerSession& s) { return s.RoundStarted(5); },
        {{Stage::kReady, Stage::kInRound}, {Stage::kBetweenRounds, Stage::kInRound}}},
-      {"round reported", [](WorkerSession& s) { return s.RoundReported(4); },
+      {"round reported",
+       [](WorkerSession& s) { return s.RoundReported(4); },
        {{Stage::kInRound, Stage::kBetweenRounds}}},
-      {"finish", [](WorkerSession& s) { return s.ToldToFinish(); },
+      {"finish",
+       [](WorkerSession& s) { return s.ToldToFinish(); },
        {{Stage::kBetweenRounds, Stage::kFinishing}}},
       {"done", [](WorkerSession& s) { return s.Done(); }, {{Stage::kFinishing, Stage::kDone}}},
   };

@@ -11,7 +11,8 @@
 namespace interlude {
 
 StatusOr<AtomicFile> AtomicFile::Create(std::string path) {
-  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor file, OpenFile(path + ".partial", O_WRONLY | O_CREAT | O_TRUNC));
+  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor file,
+                             OpenFile(path + ".partial", O_WRONLY | O_CREAT | O_TRUNC));
   return AtomicFile(std::move(path), std::move(file));
 }
 
@@ -19,7 +20,9 @@ AtomicFile::~AtomicFile() {
   if (file_.valid()) ::unlink(partial_path().c_str());
 }
 
-Status AtomicFile::Write(std::span<const std::byte> bytes) { return WriteFully(file_, bytes, partial_path()); }
+Status AtomicFile::Write(std::span<const std::byte> bytes) {
+  return WriteFully(file_, bytes, partial_path());
+}
 
 Status AtomicFile::Commit() {
   INTERLUDE_CHECK(file_.valid(), "{} was committed before", path_);

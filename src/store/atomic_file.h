@@ -23,12 +23,13 @@ class AtomicFile {
   /// Appends bytes.
   Status Write(std::span<const std::byte> bytes);
 
-  /// Makes the bytes durable and gives the file its name. On an error PATH is as before, but for a failed
-  /// sync of the directory, after which either content may survive a crash. Call once.
+  /// Makes the bytes durable and gives the file its name. On an error PATH is as before, but for a
+  /// failed sync of the directory, after which either content may survive a crash. Call once.
   Status Commit();
 
  private:
-  AtomicFile(std::string path, FileDescriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  AtomicFile(std::string path, FileDescriptor file)
+      : path_(std::move(path)), file_(std::move(file)) {}
   std::string partial_path() const { return path_ + ".partial"; }
 
   std::string path_;

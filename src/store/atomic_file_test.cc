@@ -53,13 +53,15 @@ TEST(AtomicFile, AFullDiskIsSaidAndNothingIsLeft) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("model");
   WriteWholeFile(path, "old");
-  std::filesystem::create_symlink("/dev/full", path + ".partial");  // a device on which every write finds no room
+  std::filesystem::create_symlink(
+      "/dev/full", path + ".partial");  // a device on which every write finds no room
   {
     auto file = AtomicFile::Create(path);
     ASSERT_TRUE(file.ok()) << file.status().ToString();
     const Status status = file->Write(Bytes("new"));
     EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
-    EXPECT_THAT(status.message(), HasSubstr("writing 3 bytes to " + path + ".partial: No space left on device"));
+    EXPECT_THAT(status.message(),
+                HasSubstr("writing 3 bytes to " + path + ".partial: No space left on device"));
   }
   EXPECT_EQ(ReadWholeFile(path), "old");
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(path + ".partial")));

@@ -14,12 +14,14 @@ namespace {
 /// Linux transfers at most a little under 2 GiB a call.
 constexpr size_t kMaxTransferBytes = size_t{1} << 30;
 
-/// Calls `transfer(pointer, bytes, done)` until `size` bytes are through; returns how many are, or -1.
+/// Calls `transfer(pointer, bytes, done)` until `size` bytes are through; returns how many are, or
+/// -1.
 template <typename Byte, typename Transfer>
 ssize_t TransferAll(std::span<Byte> bytes, Transfer transfer) {
   size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t n = transfer(bytes.data() + done, std::min(kMaxTransferBytes, bytes.size() - done), done);
+    const ssize_t n =
+        transfer(bytes.data() + done, std::min(kMaxTransferBytes, bytes.size() - done), done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return -1;
     if (n == 0) break;
@@ -64,7 +66,8 @@ StatusOr<uint64_t> FileSize(const FileDescriptor& file, const std::string& path)
   return static_cast<uint64_t>(info.st_size);
 }
 
-Status WriteFully(const FileDescriptor& file, std::span<const std::byte> bytes, const std::string& path) {
+Status WriteFully(const FileDescriptor& file, std::span<const std::byte> bytes,
+                  const std::string& path) {
   const ssize_t done = TransferAll(bytes, [&](const std::byte* from, size_t n, size_t /*done*/) {
     return ::write(file.get(), from, n);
   });
@@ -85,7 +88,8 @@ Status ReadFullyAt(const FileDescriptor& file, uint64_t offset, std::span<std::b
     return ::pread(file.get(), to, n, static_cast<off_t>(offset + at));
   });
   if (done < 0) {
-    return ErrnoError(errno, fmt::format("reading {} bytes at {} of {}", bytes.size(), offset, path));
+    return ErrnoError(errno,
+                      fmt::format("reading {} bytes at {} of {}", bytes.size(), offset, path));
   }
   if (static_cast<size_t>(done) < bytes.size()) {
     return DataLossError("{} ends at byte {}, {} were to be read from {} on", path,
@@ -97,9 +101,12 @@ Status ReadFullyAt(const FileDescriptor& file, uint64_t offset, std::span<std::b
 Status SyncDirectoryOf(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const std::string directory = parent.empty() ? std::string(".") : parent.string();
-  INTERLUDE_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(directory, O_RDONLY | O_DIRECTORY));
-  // Some file systems cannot sync a directory and say EINVAL; they have no stronger promise to give.
-  if (::fsync(file.get()) != 0 && errno != EINVAL) return ErrnoError(errno, "syncing directory " + directory);
+  INTERLUDE_ASSIGN_OR_RETURN(const FileDescriptor file,
+                             OpenFile(directory, O_RDONLY | O_DIRECTORY));
+  // Some file systems cannot sync a directory and say EINVAL; they have no stronger promise to
+  // give.
+  if (::fsync(file.get()) != 0 && errno != EINVAL)
+    return ErrnoError(errno, "syncing directory " + directory);
   return OkStatus();
 }
 

@@ -37,7 +37,8 @@ StatusOr<FileDescriptor> OpenFile(const std::string& path, int flags);
 StatusOr<uint64_t> FileSize(const FileDescriptor& file, const std::string& path);
 
 /// Writes all bytes at the descriptor's position, or at `offset`. `path` is for the error.
-Status WriteFully(const FileDescriptor& file, std::span<const std::byte> bytes, const std::string& path);
+Status WriteFully(const FileDescriptor& file, std::span<const std::byte> bytes,
+                  const std::string& path);
 Status WriteFullyAt(const FileDescriptor& file, uint64_t offset, std::span<const std::byte> bytes,
                     const std::string& path);
 

@@ -49,7 +49,8 @@ class RingFile {
   std::atomic<uint32_t> round_{kNoJournalRound};
 };
 
-Status RingFile::Open(const std::string& directory, const JournalPlaces& places, uint32_t ring_index) {
+Status RingFile::Open(const std::string& directory, const JournalPlaces& places,
+                      uint32_t ring_index) {
   path_ = RingPath(directory, ring_index);
   ring_index_ = ring_index;
   INTERLUDE_ASSIGN_OR_RETURN(file_, OpenFile(path_, O_RDWR | O_CREAT));
@@ -61,13 +62,15 @@ Status RingFile::Open(const std::string& directory, const JournalPlaces& places,
   INTERLUDE_RETURN_IF_ERROR(
       WriteAt(kJournalHeaderBytes, std::as_bytes(std::span(places.chunk_table()))));
   void* data = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  if (data == MAP_FAILED) return ErrnoError(errno, fmt::format("mapping {} bytes of {}", size_, path_));
+  if (data == MAP_FAILED)
+    return ErrnoError(errno, fmt::format("mapping {} bytes of {}", size_, path_));
   data_ = static_cast<std::byte*>(data);
   return BeginRound(places, kNoJournalRound);
 }
 
 Status RingFile::BeginRound(const JournalPlaces& places, uint32_t round) {
-  INTERLUDE_RETURN_IF_ERROR(WriteAt(0, EncodeJournalHeader(MakeJournalHeader(places, ring_index_, round))));
+  INTERLUDE_RETURN_IF_ERROR(
+      WriteAt(0, EncodeJournalHeader(MakeJournalHeader(places, ring_index_, round))));
   round_.store(round, std::memory_order_release);
   return OkStatus();
 }
@@ -107,24 +110,27 @@ class FileJournal final : public Journal {
 };
 
 Status FileJournal::BeginRound(uint32_t round) {
-  if (round == kNoJournalRound) return OutOfRangeError("round {} is beyond the journal's last", round);
+  if (round == kNoJournalRound)
+    return OutOfRangeError("round {} is beyond the journal's last", round);
   RingFile& file = files_[round % places_.kept_rounds()];
   const uint32_t held = file.round();
   if (held != kNoJournalRound && held >= round) {
-    return FailedPreconditionError("the journal cannot begin round {}: its file holds round {}", round, held);
+    return FailedPreconditionError("the journal cannot begin round {}: its file holds round {}",
+                                   round, held);
   }
   return file.BeginRound(places_, round);
 }
 
 Status FileJournal::Check(uint32_t round, uint32_t slot, uint32_t chunk) const {
   if (slot >= places_.slots() || chunk >= places_.chunks()) {
-    return OutOfRangeError("slot {}, chunk {} of the journal: it has {} slots of {} chunks", slot, chunk,
-                           places_.slots(), places_.chunks());
+    return OutOfRangeError("slot {}, chunk {} of the journal: it has {} slots of {} chunks", slot,
+                           chunk, places_.slots(), places_.chunks());
   }
   const uint32_t held = FileOf(round).round();
   if (held != round || round == kNoJournalRound) {
-    return FailedPreconditionError("round {} is not in the journal: its file holds {}", round,
-                                   held == kNoJournalRound ? "none" : fmt::format("round {}", held));
+    return FailedPreconditionError(
+        "round {} is not in the journal: its file holds {}", round,
+        held == kNoJournalRound ? "none" : fmt::format("round {}", held));
   }
   return OkStatus();
 }
@@ -134,8 +140,8 @@ Status FileJournal::Write(uint32_t round, uint32_t slot, uint32_t chunk, size_t 
   INTERLUDE_RETURN_IF_ERROR(Check(round, slot, chunk));
   const uint64_t place_bytes = places_.ChunkBytes(chunk);
   if (offset > place_bytes || bytes.size() > place_bytes - offset) {
-    return OutOfRangeError("round {}, slot {}: {} bytes at {} of chunk {} do not fit its {} bytes", round, slot,
-                           bytes.size(), offset, chunk, place_bytes);
+    return OutOfRangeError("round {}, slot {}: {} bytes at {} of chunk {} do not fit its {} bytes",
+                           round, slot, bytes.size(), offset, chunk, place_bytes);
   }
   return FileOf(round).WriteAt(places_.ChunkOffset(slot, chunk) + offset, bytes);
 }
@@ -146,7 +152,8 @@ std::span<std::byte> FileJournal::Place(uint32_t round, uint32_t slot, uint32_t 
   return {FileOf(round).at(places_.ChunkOffset(slot, chunk)), places_.ChunkBytes(chunk)};
 }
 
-Status FileJournal::Seal(uint32_t round, uint32_t slot, uint32_t chunk, const Hash128& payload_hash) {
+Status FileJournal::Seal(uint32_t round, uint32_t slot, uint32_t chunk,
+                         const Hash128& payload_hash) {
   INTERLUDE_RETURN_IF_ERROR(Check(round, slot, chunk));
   return FileOf(round).WriteAt(places_.SealOffset(slot, chunk),
                                EncodeJournalSeal(round, slot, chunk, payload_hash));
@@ -158,8 +165,8 @@ StatusOr<FileDescriptor> LockDirectory(const std::string& directory) {
   INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock, OpenFile(path, O_RDWR | O_CREAT));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
-      return FailedPreconditionError("the journal {} is in use by another process; choose another run directory",
-                                     directory);
+      return FailedPreconditionError(
+          "the journal {} is in use by another process; choose another run directory", directory);
     }
     return ErrnoError(errno, "locking " + path);
   }
@@ -174,12 +181,14 @@ void RemoveRing(const std::string& directory) {
 /// Fails before a single block is taken: a disk filled to the brim harms others on the machine too.
 Status CheckFreeSpace(const std::string& directory, const JournalPlaces& places) {
   struct statvfs info {};
-  if (::statvfs(directory.c_str(), &info) != 0) return ErrnoError(errno, "asking for the free space of " + directory);
+  if (::statvfs(directory.c_str(), &info) != 0)
+    return ErrnoError(errno, "asking for the free space of " + directory);
   const auto free_bytes = static_cast<unsigned __int128>(info.f_bavail) * info.f_frsize;
   const auto wanted = static_cast<unsigned __int128>(places.file_bytes()) * places.kept_rounds();
   if (wanted <= free_bytes) return OkStatus();
   return ResourceExhaustedError(
-      "the journal {} wants {} bytes ({} rounds of {}), but only {} are free; free some or choose another run "
+      "the journal {} wants {} bytes ({} rounds of {}), but only {} are free; free some or choose "
+      "another run "
       "directory",
       directory, wanted, places.kept_rounds(), places.file_bytes(), free_bytes);
 }

@@ -53,15 +53,16 @@ uint64_t SealCheck(std::span<const std::byte> seal, uint32_t slot, uint32_t chun
 
 Status CheckGeometry(const JournalGeometry& geometry) {
   if (geometry.slots == 0 || geometry.slots > kMaxJournalSlots) {
-    return InvalidArgumentError("a journal of {} slots; there must be 1 to {}", geometry.slots, kMaxJournalSlots);
+    return InvalidArgumentError("a journal of {} slots; there must be 1 to {}", geometry.slots,
+                                kMaxJournalSlots);
   }
   if (geometry.kept_rounds == 0 || geometry.kept_rounds > kMaxJournalKeptRounds) {
-    return InvalidArgumentError("a journal that keeps {} rounds; it must keep 1 to {}", geometry.kept_rounds,
-                                kMaxJournalKeptRounds);
+    return InvalidArgumentError("a journal that keeps {} rounds; it must keep 1 to {}",
+                                geometry.kept_rounds, kMaxJournalKeptRounds);
   }
   if (geometry.chunk_bytes.empty() || geometry.chunk_bytes.size() > kMaxChunks) {
-    return InvalidArgumentError("a journal of {} chunks; there must be 1 to {}", geometry.chunk_bytes.size(),
-                                kMaxChunks);
+    return InvalidArgumentError("a journal of {} chunks; there must be 1 to {}",
+                                geometry.chunk_bytes.size(), kMaxChunks);
   }
   return OkStatus();
 }
@@ -77,7 +78,8 @@ StatusOr<JournalPlaces> JournalPlaces::Create(const JournalGeometry& geometry) {
     const uint64_t bytes = geometry.chunk_bytes[i];
     if (bytes == 0) return InvalidArgumentError("chunk {} of the journal has no bytes", i);
     if (bytes > kMaxFileBytes - kJournalChunkAlignment - places.slot_bytes_) {
-      return InvalidArgumentError("with chunk {} of {} bytes a journal slot has more than 2^63 bytes", i, bytes);
+      return InvalidArgumentError(
+          "with chunk {} of {} bytes a journal slot has more than 2^63 bytes", i, bytes);
     }
     places.chunk_bytes_.push_back(bytes);
     places.chunk_offset_.push_back(places.slot_bytes_);
@@ -85,14 +87,15 @@ StatusOr<JournalPlaces> JournalPlaces::Create(const JournalGeometry& geometry) {
   }
   // At most 2^20 chunks and 2^16 slots: the index itself cannot overflow.
   const uint64_t chunks = places.chunk_bytes_.size();
-  places.index_offset_ = AlignUp(kJournalHeaderBytes + chunks * sizeof(uint64_t), kJournalChunkAlignment);
-  places.data_offset_ =
-      AlignUp(places.index_offset_ + places.slots_ * chunks * kJournalSealBytes, kJournalDataAlignment);
+  places.index_offset_ =
+      AlignUp(kJournalHeaderBytes + chunks * sizeof(uint64_t), kJournalChunkAlignment);
+  places.data_offset_ = AlignUp(places.index_offset_ + places.slots_ * chunks * kJournalSealBytes,
+                                kJournalDataAlignment);
   uint64_t data_bytes = 0;
   if (__builtin_mul_overflow(places.slot_bytes_, uint64_t{places.slots_}, &data_bytes) ||
       data_bytes > kMaxFileBytes - places.data_offset_) {
-    return InvalidArgumentError("{} journal slots of {} bytes are more than 2^63 bytes", places.slots_,
-                                places.slot_bytes_);
+    return InvalidArgumentError("{} journal slots of {} bytes are more than 2^63 bytes",
+                                places.slots_, places.slot_bytes_);
   }
   places.file_bytes_ = places.data_offset_ + data_bytes;
   return places;
@@ -131,7 +134,8 @@ std::array<std::byte, kJournalHeaderBytes> EncodeJournalHeader(const JournalHead
 
 StatusOr<JournalHeader> DecodeJournalHeader(std::span<const std::byte> bytes) {
   if (bytes.size() < kJournalHeaderBytes) {
-    return DataLossError("a journal's header has {} bytes, here are {}", kJournalHeaderBytes, bytes.size());
+    return DataLossError("a journal's header has {} bytes, here are {}", kJournalHeaderBytes,
+                         bytes.size());
   }
   if (Get<std::array<char, 8>>(bytes, 0) != kMagic) return DataLossError("this is no journal file");
   if (GetHash(bytes, kHeaderHashedBytes) != HashBytes(bytes.first(kHeaderHashedBytes))) {
@@ -139,8 +143,8 @@ StatusOr<JournalHeader> DecodeJournalHeader(std::span<const std::byte> bytes) {
   }
   const auto version = Get<uint32_t>(bytes, 8);
   if (version != kJournalVersion) {
-    return FailedPreconditionError("the journal has version {}, this program reads version {}", version,
-                                   kJournalVersion);
+    return FailedPreconditionError("the journal has version {}, this program reads version {}",
+                                   version, kJournalVersion);
   }
   return JournalHeader{.slots = Get<uint32_t>(bytes, 12),
                        .chunks = Get<uint32_t>(bytes, 16),
@@ -154,7 +158,8 @@ StatusOr<JournalHeader> DecodeJournalHeader(std::span<const std::byte> bytes) {
                        .chunk_table_hash = GetHash(bytes, 64)};
 }
 
-std::array<std::byte, kJournalSealBytes> EncodeJournalSeal(uint32_t round, uint32_t slot, uint32_t chunk,
+std::array<std::byte, kJournalSealBytes> EncodeJournalSeal(uint32_t round, uint32_t slot,
+                                                           uint32_t chunk,
                                                            const Hash128& payload_hash) {
   std::array<std::byte, kJournalSealBytes> bytes{};
   PutHash(bytes, 0, payload_hash);
@@ -164,10 +169,11 @@ std::array<std::byte, kJournalSealBytes> EncodeJournalSeal(uint32_t round, uint3
   return bytes;
 }
 
-std::optional<Hash128> DecodeJournalSeal(std::span<const std::byte> bytes, uint32_t round, uint32_t slot,
-                                         uint32_t chunk) {
+std::optional<Hash128> DecodeJournalSeal(std::span<const std::byte> bytes, uint32_t round,
+                                         uint32_t slot, uint32_t chunk) {
   if (bytes.size() < kJournalSealBytes) return std::nullopt;
-  if (Get<uint32_t>(bytes, 16) != round || Get<uint32_t>(bytes, 20) != kSealMark) return std::nullopt;
+  if (Get<uint32_t>(bytes, 16) != round || Get<uint32_t>(bytes, 20) != kSealMark)
+    return std::nullopt;
   if (Get<uint64_t>(bytes, kSealCheckedBytes) != SealCheck(bytes, slot, chunk)) return std::nullopt;
   return GetHash(bytes, 0);
 }

@@ -28,7 +28,8 @@ inline constexpr uint32_t kNoJournalRound = UINT32_MAX;
 /// Where everything lies in each file of the ring; all are bytes from the file's start.
 class JournalPlaces {
  public:
-  /// InvalidArgument on no slots, no chunks, an empty chunk, or sizes beyond the bounds or 2^63 bytes.
+  /// InvalidArgument on no slots, no chunks, an empty chunk, or sizes beyond the bounds or 2^63
+  /// bytes.
   static StatusOr<JournalPlaces> Create(const JournalGeometry& geometry);
 
   uint32_t slots() const { return slots_; }
@@ -81,11 +82,12 @@ std::array<std::byte, kJournalHeaderBytes> EncodeJournalHeader(const JournalHead
 /// DataLoss on a short, damaged or foreign header, FailedPrecondition on another version's.
 StatusOr<JournalHeader> DecodeJournalHeader(std::span<const std::byte> bytes);
 
-std::array<std::byte, kJournalSealBytes> EncodeJournalSeal(uint32_t round, uint32_t slot, uint32_t chunk,
+std::array<std::byte, kJournalSealBytes> EncodeJournalSeal(uint32_t round, uint32_t slot,
+                                                           uint32_t chunk,
                                                            const Hash128& payload_hash);
-/// The payload's hash when `bytes` seal this chunk in this round; nothing when they are blank, damaged, or
-/// of another round or place.
-std::optional<Hash128> DecodeJournalSeal(std::span<const std::byte> bytes, uint32_t round, uint32_t slot,
-                                         uint32_t chunk);
+/// The payload's hash when `bytes` seal this chunk in this round; nothing when they are blank,
+/// damaged, or of another round or place.
+std::optional<Hash128> DecodeJournalSeal(std::span<const std::byte> bytes, uint32_t round,
+                                         uint32_t slot, uint32_t chunk);
 
 }  // namespace interlude

@@ -23,9 +23,9 @@ void ExpectRefused(const JournalGeometry& geometry, const std::string& text) {
 
 TEST(JournalPlaces, PlacesAreAlignedInOrderAndFillTheFile) {
   const JournalPlaces places = SmallPlaces();
-  EXPECT_EQ(places.index_offset(), 192u);   // 128 + 3 * 8, aligned
-  EXPECT_EQ(places.data_offset(), 4096u);   // 192 + 9 * 32, aligned to a page
-  EXPECT_EQ(places.slot_bytes(), 256u);     // 128 + 64 + 64
+  EXPECT_EQ(places.index_offset(), 192u);  // 128 + 3 * 8, aligned
+  EXPECT_EQ(places.data_offset(), 4096u);  // 192 + 9 * 32, aligned to a page
+  EXPECT_EQ(places.slot_bytes(), 256u);    // 128 + 64 + 64
   EXPECT_EQ(places.file_bytes(), 4096u + 3 * 256u);
   uint64_t data_end = places.data_offset();
   uint64_t index_end = places.index_offset();
@@ -52,7 +52,8 @@ TEST(JournalPlaces, ImpossibleGeometriesAreRefused) {
   ExpectRefused({.chunk_bytes = {1, 0}, .slots = 1}, "chunk 1 of the journal has no bytes");
   ExpectRefused({.chunk_bytes = {SIZE_MAX}, .slots = 1}, "more than 2^63");
   ExpectRefused({.chunk_bytes = {size_t{1} << 62, size_t{1} << 62}, .slots = 1}, "with chunk 1");
-  ExpectRefused({.chunk_bytes = {size_t{1} << 62}, .slots = 4}, "4 journal slots");  // 2^64 bytes: wraps to 0
+  ExpectRefused({.chunk_bytes = {size_t{1} << 62}, .slots = 4},
+                "4 journal slots");  // 2^64 bytes: wraps to 0
   ExpectRefused({.chunk_bytes = {size_t{1} << 62}, .slots = 2}, "2 journal slots");
 }
 
@@ -69,7 +70,8 @@ TEST(JournalHeader, WhatIsEncodedIsDecoded) {
 TEST(JournalHeader, EveryTruncationAndEveryFlippedBitIsDataLoss) {
   const auto bytes = EncodeJournalHeader(MakeJournalHeader(SmallPlaces(), 0, 7));
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_EQ(DecodeJournalHeader(std::span(bytes).first(size)).status().code(), StatusCode::kDataLoss);
+    EXPECT_EQ(DecodeJournalHeader(std::span(bytes).first(size)).status().code(),
+              StatusCode::kDataLoss);
   }
   for (size_t i = 0; i < bytes.size() * 8; ++i) {
     auto damaged = bytes;

@@ -26,7 +26,9 @@ std::vector<std::byte> Payload(uint32_t round, uint32_t slot, uint32_t chunk) {
   return bytes;
 }
 
-std::vector<std::byte> Copy(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
+std::vector<std::byte> Copy(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
 
 class JournalTest : public testing::Test {
  protected:
@@ -41,7 +43,8 @@ class JournalTest : public testing::Test {
   bool Sealed(uint32_t round, uint32_t slot, uint32_t chunk) {
     const std::string file = RingBytes(round % kGeometry.kept_rounds);
     const auto places = JournalPlaces::Create(kGeometry).value();
-    const auto seal = std::as_bytes(std::span(file)).subspan(places.SealOffset(slot, chunk), kJournalSealBytes);
+    const auto seal =
+        std::as_bytes(std::span(file)).subspan(places.SealOffset(slot, chunk), kJournalSealBytes);
     const auto hash = DecodeJournalSeal(seal, round, slot, chunk);
     return hash && *hash == HashBytes(Payload(round, slot, chunk));
   }
@@ -90,7 +93,8 @@ TEST_F(JournalTest, ARoundStaysUntilItsFileIsReused) {
     if (round > 2) {
       const Status status = journal->Write(round - 2, 0, 1, 0, Payload(round, 0, 1));
       EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-      EXPECT_THAT(status.message(), HasSubstr("is not in the journal: its file holds round " + std::to_string(round)));
+      EXPECT_THAT(status.message(), HasSubstr("is not in the journal: its file holds round " +
+                                              std::to_string(round)));
     }
   }
   EXPECT_EQ(journal->BeginRound(5).code(), StatusCode::kFailedPrecondition);
@@ -183,7 +187,8 @@ TEST_F(JournalTest, ADiskTooSmallIsSaidAtOnceWithWantedAndFreeBytes) {
   const JournalGeometry huge = {.chunk_bytes = {size_t{1} << 60}, .slots = 2, .kept_rounds = 3};
   const auto journal = Journal::Create(directory_.path(), huge);
   EXPECT_EQ(journal.status().code(), StatusCode::kResourceExhausted);
-  EXPECT_THAT(journal.status().message(), HasSubstr("wants 6917529027641094144 bytes (3 rounds of 2305843009213698048)"));
+  EXPECT_THAT(journal.status().message(),
+              HasSubstr("wants 6917529027641094144 bytes (3 rounds of 2305843009213698048)"));
   EXPECT_THAT(journal.status().message(), HasSubstr("are free"));
   EXPECT_FALSE(std::filesystem::exists(directory_.File("journal/ring-0.journal")));
 }
@@ -253,7 +258,8 @@ TEST(JournalSample, Version1IsUnderstood) {
   EXPECT_EQ(*header, MakeJournalHeader(places, 0, 7));
   EXPECT_EQ(file.size(), header->file_bytes);
   const auto seal = [&](uint32_t slot, uint32_t chunk) {
-    return DecodeJournalSeal(bytes.subspan(places.SealOffset(slot, chunk), kJournalSealBytes), 7, slot, chunk);
+    return DecodeJournalSeal(bytes.subspan(places.SealOffset(slot, chunk), kJournalSealBytes), 7,
+                             slot, chunk);
   };
   EXPECT_EQ(seal(0, 0), HashBytes(kSampleFirst));
   EXPECT_EQ(seal(0, 1), std::nullopt);

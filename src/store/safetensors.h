@@ -1,4 +1,5 @@
-// Full models on disk in the safetensors format (8-byte little-endian header length, JSON header, data).
+// Full models on disk in the safetensors format (8-byte little-endian header length, JSON header,
+// data).
 #pragma once
 
 #include <cstddef>
@@ -19,10 +20,12 @@ inline constexpr std::string_view kSafetensorsMetadataKey = "__metadata__";
 inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
 
 /// Writes the flat fp32 parameters under the layout's names and shapes, with `metadata` (and
-/// "format": "pt") in the header. Written to PATH.partial, synced, renamed: PATH is whole or as before.
-/// `values` has layout.total_params() floats. Failed system calls come out with errno's text and leave no
-/// PATH.partial; names or metadata that are not UTF-8 are InvalidArgument. Makes no copy of the values.
-Status WriteSafetensors(const std::string& path, const Layout& layout, std::span<const float> values,
+/// "format": "pt") in the header. Written to PATH.partial, synced, renamed: PATH is whole or as
+/// before. `values` has layout.total_params() floats. Failed system calls come out with errno's
+/// text and leave no PATH.partial; names or metadata that are not UTF-8 are InvalidArgument. Makes
+/// no copy of the values.
+Status WriteSafetensors(const std::string& path, const Layout& layout,
+                        std::span<const float> values,
                         const std::map<std::string, std::string>& metadata);
 
 /// One tensor's place in a file.
@@ -41,12 +44,13 @@ struct SafetensorsHeader {
 };
 
 /// Reads and checks a file's header against its size; refuses what the reference reader refuses
-/// (overlaps, holes, overflow, header over 100 MB, text that is no JSON or UTF-8) and duplicate keys.
-/// DataLoss says what. Unknown keys inside a tensor's entry are ignored, as the reference does.
+/// (overlaps, holes, overflow, header over 100 MB, text that is no JSON or UTF-8) and duplicate
+/// keys. DataLoss says what. Unknown keys inside a tensor's entry are ignored, as the reference
+/// does.
 StatusOr<SafetensorsHeader> ReadSafetensorsHeader(const std::string& path);
 
-/// Reads one fp32 tensor's values into `out`. InvalidArgument when it is not F32 or the size differs,
-/// DataLoss when the file has become shorter than its header says.
+/// Reads one fp32 tensor's values into `out`. InvalidArgument when it is not F32 or the size
+/// differs, DataLoss when the file has become shorter than its header says.
 Status ReadSafetensorsF32(const std::string& path, const SafetensorsHeader& header,
                           const SafetensorsEntry& entry, std::span<float> out);
 

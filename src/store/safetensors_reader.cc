@@ -21,10 +21,10 @@ constexpr int kMaxJsonDepth = 128;
 /// Bits of one value, or nothing for a type that the format does not know.
 std::optional<uint64_t> DtypeBits(std::string_view dtype) {
   static constexpr std::array<std::pair<std::string_view, uint64_t>, 21> kBits = {{
-      {"F4", 4},       {"F6_E2M3", 6},  {"F6_E3M2", 6}, {"BOOL", 8},        {"U8", 8},
-      {"I8", 8},       {"F8_E5M2", 8},  {"F8_E4M3", 8}, {"F8_E8M0", 8},     {"F8_E4M3FNUZ", 8},
-      {"F8_E5M2FNUZ", 8}, {"I16", 16},  {"U16", 16},    {"F16", 16},        {"BF16", 16},
-      {"I32", 32},     {"U32", 32},     {"F32", 32},    {"I64", 64},        {"U64", 64},
+      {"F4", 4},          {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"BOOL", 8},    {"U8", 8},
+      {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
+      {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
+      {"I32", 32},        {"U32", 32},    {"F32", 32},    {"I64", 64},    {"U64", 64},
       {"F64", 64},
   }};
   for (const auto& [name, bits] : kBits) {
@@ -47,7 +47,8 @@ class KeyWatcher {
       keys_.pop_back();
     } else if (event == Json::parse_event_t::key) {
       const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys_.back().insert(key).second) problem_ = fmt::format("the key {:?} occurs twice", key);
+      if (!keys_.back().insert(key).second)
+        problem_ = fmt::format("the key {:?} occurs twice", key);
     }
     return problem_.empty();
   }
@@ -62,7 +63,8 @@ class KeyWatcher {
 StatusOr<Json> ParseHeaderText(const std::string& text) {
   if (text.find('\0') != std::string::npos) return DataLossError("it contains a zero byte");
   const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || text[first] != '{') return DataLossError("it is no JSON object");
+  if (first == std::string::npos || text[first] != '{')
+    return DataLossError("it is no JSON object");
   KeyWatcher watcher;
   Json json;
   try {
@@ -81,15 +83,16 @@ StatusOr<std::map<std::string, std::string>> ReadMetadata(const Json& json) {
   if (json.is_null()) return metadata;
   if (!json.is_object()) return DataLossError("{} is no object", kSafetensorsMetadataKey);
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) return DataLossError("{} holds a value that is no text", kSafetensorsMetadataKey);
+    if (!value.is_string())
+      return DataLossError("{} holds a value that is no text", kSafetensorsMetadataKey);
     metadata[key] = value.get<std::string>();
   }
   return metadata;
 }
 
 bool IsUnsignedArray(const Json& json) {
-  return json.is_array() &&
-         std::all_of(json.begin(), json.end(), [](const Json& item) { return item.is_number_unsigned(); });
+  return json.is_array() && std::all_of(json.begin(), json.end(),
+                                        [](const Json& item) { return item.is_number_unsigned(); });
 }
 
 /// Bytes that the shape and type take; every product is checked, also those of hostile shapes.
@@ -122,15 +125,18 @@ StatusOr<SafetensorsEntry> ReadEntry(const std::string& name, const Json& json) 
   if (!bits) return DataLossError("its dtype is unknown");
   for (const Json& dimension : *shape) {
     const auto size = dimension.get<uint64_t>();
-    if (size > static_cast<uint64_t>(INT64_MAX)) return DataLossError("the dimension {} is too large", size);
+    if (size > static_cast<uint64_t>(INT64_MAX))
+      return DataLossError("the dimension {} is too large", size);
     entry.shape.push_back(static_cast<int64_t>(size));
   }
   entry.begin = (*offsets)[0].get<uint64_t>();
   entry.end = (*offsets)[1].get<uint64_t>();
-  if (entry.end < entry.begin) return DataLossError("it ends at {}, before its begin {}", entry.end, entry.begin);
+  if (entry.end < entry.begin)
+    return DataLossError("it ends at {}, before its begin {}", entry.end, entry.begin);
   INTERLUDE_ASSIGN_OR_RETURN(const uint64_t bytes, TensorBytes(entry.shape, *bits));
   if (entry.end - entry.begin != bytes) {
-    return DataLossError("its shape takes {} bytes, its place has {}", bytes, entry.end - entry.begin);
+    return DataLossError("its shape takes {} bytes, its place has {}", bytes,
+                         entry.end - entry.begin);
   }
   return entry;
 }
@@ -140,18 +146,20 @@ Status CheckTiling(const std::vector<SafetensorsEntry>& entries, uint64_t data_b
   uint64_t next = 0;
   for (const SafetensorsEntry& entry : entries) {
     if (entry.begin != next) {
-      return DataLossError("tensor {:?} begins at data byte {}, the tensors before it end at {}", entry.name,
-                           entry.begin, next);
+      return DataLossError("tensor {:?} begins at data byte {}, the tensors before it end at {}",
+                           entry.name, entry.begin, next);
     }
     next = entry.end;
   }
   if (next != data_bytes) {
-    return DataLossError("the tensors take {} bytes, the file holds {} after its header", next, data_bytes);
+    return DataLossError("the tensors take {} bytes, the file holds {} after its header", next,
+                         data_bytes);
   }
   return OkStatus();
 }
 
-StatusOr<SafetensorsHeader> InterpretHeader(const Json& json, uint64_t data_begin, uint64_t file_bytes) {
+StatusOr<SafetensorsHeader> InterpretHeader(const Json& json, uint64_t data_begin,
+                                            uint64_t file_bytes) {
   SafetensorsHeader header;
   header.data_begin = data_begin;
   for (const auto& [name, value] : json.items()) {
@@ -179,7 +187,8 @@ StatusOr<SafetensorsHeader> ReadOpenFile(const FileDescriptor& file, const std::
   INTERLUDE_RETURN_IF_ERROR(
       ReadFullyAt(file, 0, std::as_writable_bytes(std::span(&header_bytes, 1)), path));
   if (header_bytes > kMaxSafetensorsHeaderBytes) {
-    return DataLossError("its header claims {} bytes, the limit is {}", header_bytes, kMaxSafetensorsHeaderBytes);
+    return DataLossError("its header claims {} bytes, the limit is {}", header_bytes,
+                         kMaxSafetensorsHeaderBytes);
   }
   const uint64_t data_begin = sizeof(header_bytes) + header_bytes;
   if (data_begin > file_bytes) {
@@ -205,11 +214,12 @@ StatusOr<SafetensorsHeader> ReadSafetensorsHeader(const std::string& path) {
 Status ReadSafetensorsF32(const std::string& path, const SafetensorsHeader& header,
                           const SafetensorsEntry& entry, std::span<float> out) {
   if (entry.dtype != "F32") {
-    return InvalidArgumentError("{}: tensor {} is {}, but F32 was to be read", path, entry.name, entry.dtype);
+    return InvalidArgumentError("{}: tensor {} is {}, but F32 was to be read", path, entry.name,
+                                entry.dtype);
   }
   if (entry.end - entry.begin != out.size_bytes()) {
-    return InvalidArgumentError("{}: tensor {} has {} bytes, but {} values were to be read", path, entry.name,
-                                entry.end - entry.begin, out.size());
+    return InvalidArgumentError("{}: tensor {} has {} bytes, but {} values were to be read", path,
+                                entry.name, entry.end - entry.begin, out.size());
   }
   INTERLUDE_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, O_RDONLY));
   return ReadFullyAt(file, header.data_begin + entry.begin, std::as_writable_bytes(out), path);

@@ -16,14 +16,16 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Layout SmallLayout() {
-  return Layout::Create({{.name = "b.weight", .shape = {2, 3}}, {.name = "a.scale", .shape = {}},
+  return Layout::Create({{.name = "b.weight", .shape = {2, 3}},
+                         {.name = "a.scale", .shape = {}},
                          {.name = "größe", .shape = {2}}},
                         64)
       .value();
 }
 
 const std::vector<float> kSmallValues = {1, 2, 3, 4, 5, 6, -0.5f, 1e-30f, -7};
-const std::map<std::string, std::string> kSmallMetadata = {{"round", "12"}, {"quote\"d", "line\nbreak"}};
+const std::map<std::string, std::string> kSmallMetadata = {{"round", "12"},
+                                                           {"quote\"d", "line\nbreak"}};
 
 std::string FileWith(std::string_view header, std::string_view data) {
   const uint64_t length = header.size();
@@ -79,14 +81,16 @@ TEST_F(Safetensors, WhatIsWrittenIsReadBack) {
 TEST_F(Safetensors, TheWriterStillMakesTheSampleFile) {
   WriteSmall();
   // The sample was put together in Python from the format's description.
-  EXPECT_EQ(ReadWholeFile(path_), ReadWholeFile(INTERLUDE_TESTDATA "/safetensors/small.safetensors"));
+  EXPECT_EQ(ReadWholeFile(path_),
+            ReadWholeFile(INTERLUDE_TESTDATA "/safetensors/small.safetensors"));
 }
 
 TEST_F(Safetensors, EveryTruncationIsRefused) {
   WriteSmall();
   const std::string whole = ReadWholeFile(path_);
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_EQ(Read(std::string_view(whole).substr(0, size)).status().code(), StatusCode::kDataLoss) << size;
+    EXPECT_EQ(Read(std::string_view(whole).substr(0, size)).status().code(), StatusCode::kDataLoss)
+        << size;
   }
   EXPECT_EQ(Read(whole + "x").status().code(), StatusCode::kDataLoss);
 }
@@ -124,16 +128,18 @@ TEST_F(Safetensors, TextThatIsNoJsonObjectIsRefused) {
   ExpectRefused("{}//x", "", "no JSON");
   ExpectRefused("\xEF\xBB\xBF{}", "", "no JSON object");  // a byte order mark
   ExpectRefused(std::string_view("{}\0x", 4), "", "zero byte");
-  ExpectRefused("{\"\xff\":{}}", "", "no JSON");          // not UTF-8
-  ExpectRefused(R"({"\ud800":{}})", "", "no JSON");       // half a surrogate pair
+  ExpectRefused("{\"\xff\":{}}", "", "no JSON");     // not UTF-8
+  ExpectRefused(R"({"\ud800":{}})", "", "no JSON");  // half a surrogate pair
   std::string deep = R"({"t":)" + std::string(500, '[') + std::string(500, ']') + "}";
   ExpectRefused(deep, "", "nested deeper");
 }
 
 TEST_F(Safetensors, RepeatedKeysAreRefused) {
-  ExpectRefused(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
-                "x", R"(the key "a" occurs twice)");
-  ExpectRefused(R"({"a":{"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]}})", "x", "shape");
+  ExpectRefused(
+      R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+      "x", R"(the key "a" occurs twice)");
+  ExpectRefused(R"({"a":{"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]}})", "x",
+                "shape");
   ExpectRefused(R"({"__metadata__":{"k":"1","k":"2"}})", "", R"(the key "k" occurs twice)");
   ExpectRefused(R"({"__metadata__":{},"__metadata__":{}})", "", "occurs twice");
 }
@@ -142,17 +148,27 @@ TEST_F(Safetensors, MalformedEntriesAreRefusedByName) {
   ExpectRefused(R"({"t":1})", "", R"(tensor "t": its description is no object)");
   ExpectRefused(R"({"t":{"dtype":"U8","shape":[1]}})", "x", "is missing");
   ExpectRefused(R"({"t":{"dtype":8,"shape":[1],"data_offsets":[0,1]}})", "x", "dtype is no text");
-  ExpectRefused(R"({"t":{"dtype":"U9","shape":[1],"data_offsets":[0,1]}})", "x", "dtype is unknown");
+  ExpectRefused(R"({"t":{"dtype":"U9","shape":[1],"data_offsets":[0,1]}})", "x",
+                "dtype is unknown");
   ExpectRefused(R"({"t":{"dtype":"U8","shape":1,"data_offsets":[0,1]}})", "x", "no array of sizes");
-  ExpectRefused(R"({"t":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}})", "x", "no array of sizes");
-  ExpectRefused(R"({"t":{"dtype":"U8","shape":[1.0],"data_offsets":[0,1]}})", "x", "no array of sizes");
-  ExpectRefused(R"({"t":{"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,1]}})", "x", "sizes");
-  ExpectRefused(R"({"t":{"dtype":"U8","shape":[18446744073709551615],"data_offsets":[0,1]}})", "x", "too large");
-  ExpectRefused(R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1,2]}})", "x", "no two positions");
-  ExpectRefused(R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}})", "x", "before its begin");
-  ExpectRefused(R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,3]}})", "xxx", "takes 4 bytes");
-  ExpectRefused(R"({"t":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})", "xx", "whole number of bytes");
-  ExpectRefused(R"({"t":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", "", "overflows");
+  ExpectRefused(R"({"t":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}})", "x",
+                "no array of sizes");
+  ExpectRefused(R"({"t":{"dtype":"U8","shape":[1.0],"data_offsets":[0,1]}})", "x",
+                "no array of sizes");
+  ExpectRefused(R"({"t":{"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,1]}})", "x",
+                "sizes");
+  ExpectRefused(R"({"t":{"dtype":"U8","shape":[18446744073709551615],"data_offsets":[0,1]}})", "x",
+                "too large");
+  ExpectRefused(R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1,2]}})", "x",
+                "no two positions");
+  ExpectRefused(R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}})", "x",
+                "before its begin");
+  ExpectRefused(R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,3]}})", "xxx",
+                "takes 4 bytes");
+  ExpectRefused(R"({"t":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})", "xx",
+                "whole number of bytes");
+  ExpectRefused(R"({"t":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", "",
+                "overflows");
   ExpectRefused(R"({"__metadata__":{"k":1}})", "", "no text");
   ExpectRefused(R"({"__metadata__":[]})", "", "__metadata__ is no object");
 }
@@ -160,21 +176,24 @@ TEST_F(Safetensors, MalformedEntriesAreRefusedByName) {
 TEST_F(Safetensors, OverlapsHolesAndRestsAreRefused) {
   const auto two = [](int begin) {
     return fmt::format(R"({{"a":{{"dtype":"U8","shape":[2],"data_offsets":[0,2]}},)"
-                       R"("b":{{"dtype":"U8","shape":[2],"data_offsets":[{},{}]}}}})", begin, begin + 2);
+                       R"("b":{{"dtype":"U8","shape":[2],"data_offsets":[{},{}]}}}})",
+                       begin, begin + 2);
   };
   EXPECT_TRUE(Read(FileWith(two(2), "xxxx")).ok());
   ExpectRefused(two(1), "xxx", "begins at data byte 1, the tensors before it end at 2");
   ExpectRefused(two(3), "xxxxx", "begins at data byte 3, the tensors before it end at 2");
   ExpectRefused(two(2), "xxxxx", "take 4 bytes, the file holds 5");
   ExpectRefused(two(2), "xxx", "take 4 bytes, the file holds 3");
-  ExpectRefused(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xx", "begins at data byte 1");
+  ExpectRefused(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xx",
+                "begins at data byte 1");
 }
 
 TEST_F(Safetensors, WhatTheFormatAllowsIsRead) {
   const auto header = Read(FileWith(
       R"( {"__metadata__":null,"second":{"dtype":"BF16","shape":[2],"data_offsets":[2,6],"note":[1]},)"
       R"("first":{"dtype":"F4","shape":[2,2],"data_offsets":[0,2]},)"
-      R"("none":{"dtype":"C64","shape":[0,5],"data_offsets":[6,6]}}  )", "xxxxxx"));
+      R"("none":{"dtype":"C64","shape":[0,5],"data_offsets":[6,6]}}  )",
+      "xxxxxx"));
   ASSERT_TRUE(header.ok()) << header.status().ToString();
   std::vector<std::string> names;
   for (const auto& entry : header->entries) names.push_back(entry.name);
@@ -187,7 +206,8 @@ TEST_F(Safetensors, AHeaderLengthBeyondTheLimitIsRefusedBeforeItIsRead) {
   std::string bytes = FileWith("{}", "");
   const uint64_t claimed = kMaxSafetensorsHeaderBytes + 1;
   std::memcpy(bytes.data(), &claimed, sizeof(claimed));
-  EXPECT_THAT(Read(bytes).status().message(), HasSubstr("claims 100000001 bytes, the limit is 100000000"));
+  EXPECT_THAT(Read(bytes).status().message(),
+              HasSubstr("claims 100000001 bytes, the limit is 100000000"));
   const uint64_t wrapping = std::numeric_limits<uint64_t>::max() - 3;
   std::memcpy(bytes.data(), &wrapping, sizeof(wrapping));
   EXPECT_THAT(Read(bytes).status().message(), HasSubstr("the limit is"));
@@ -201,9 +221,11 @@ TEST_F(Safetensors, ReadingValuesChecksTypeSizeAndFile) {
               HasSubstr("tensor b.weight has 24 bytes, but 5 values"));
   SafetensorsEntry integers = header.entries[0];
   integers.dtype = "I32";
-  EXPECT_THAT(ReadSafetensorsF32(path_, header, integers, six).message(), HasSubstr("is I32, but F32"));
+  EXPECT_THAT(ReadSafetensorsF32(path_, header, integers, six).message(),
+              HasSubstr("is I32, but F32"));
   std::filesystem::resize_file(path_, header.data_begin + 10);
-  EXPECT_EQ(ReadSafetensorsF32(path_, header, header.entries[0], six).code(), StatusCode::kDataLoss);
+  EXPECT_EQ(ReadSafetensorsF32(path_, header, header.entries[0], six).code(),
+            StatusCode::kDataLoss);
 }
 
 TEST_F(Safetensors, AbsentFilesAndDirectoriesAreNamed) {
@@ -224,8 +246,8 @@ TEST_F(Safetensors, AFailedWriteSaysWhyAndLeavesTheOldFile) {
 
 TEST_F(Safetensors, NamesThatTheFormatCannotHoldAreRefused) {
   const auto write = [&](const std::string& name) {
-    return WriteSafetensors(path_, Layout::Create({{.name = name, .shape = {1}}}, 64).value(), std::vector<float>{1},
-                            {});
+    return WriteSafetensors(path_, Layout::Create({{.name = name, .shape = {1}}}, 64).value(),
+                            std::vector<float>{1}, {});
   };
   EXPECT_EQ(write("__metadata__").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(write("\xff\xfe").code(), StatusCode::kInvalidArgument);

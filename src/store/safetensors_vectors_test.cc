@@ -21,7 +21,8 @@ TEST(SafetensorsVectors, TheReaderAcceptsAndRefusesWhatTheReferenceDoes) {
   while (std::getline(expectations, line)) {
     std::istringstream fields(line);
     std::string file, bytes, expected;
-    ASSERT_TRUE(std::getline(fields, file, '\t') && std::getline(fields, bytes, '\t') && std::getline(fields, expected));
+    ASSERT_TRUE(std::getline(fields, file, '\t') && std::getline(fields, bytes, '\t') &&
+                std::getline(fields, expected));
     ASSERT_EQ(std::filesystem::file_size(directory + "/" + file), std::stoull(bytes)) << file;
     const auto header = ReadSafetensorsHeader(directory + "/" + file);
     EXPECT_EQ(header.ok(), expected == "ok") << file << ": " << header.status().ToString();

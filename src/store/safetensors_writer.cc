@@ -1,7 +1,6 @@
-#include <nlohmann/json.hpp>
-
 #include <bit>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "store/atomic_file.h"
@@ -16,7 +15,8 @@ static_assert(std::endian::native == std::endian::little, "safetensors data are 
 constexpr size_t kHeaderAlignment = 8;
 
 /// The JSON text, padded.
-StatusOr<std::string> MakeHeader(const Layout& layout, const std::map<std::string, std::string>& metadata) {
+StatusOr<std::string> MakeHeader(const Layout& layout,
+                                 const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header;
   auto& notes = header[std::string(kSafetensorsMetadataKey)];
   for (const auto& [key, value] : metadata) notes[key] = value;
@@ -35,22 +35,24 @@ StatusOr<std::string> MakeHeader(const Layout& layout, const std::map<std::strin
   try {
     text = header.dump();
   } catch (const nlohmann::json::exception& error) {
-    return InvalidArgumentError("a parameter's name or the metadata is not UTF-8: {}", error.what());
+    return InvalidArgumentError("a parameter's name or the metadata is not UTF-8: {}",
+                                error.what());
   }
   text.append((kHeaderAlignment - text.size() % kHeaderAlignment) % kHeaderAlignment, ' ');
   if (text.size() > kMaxSafetensorsHeaderBytes) {
-    return InvalidArgumentError("the header would have {} bytes, the format's limit is {}", text.size(),
-                                kMaxSafetensorsHeaderBytes);
+    return InvalidArgumentError("the header would have {} bytes, the format's limit is {}",
+                                text.size(), kMaxSafetensorsHeaderBytes);
   }
   return text;
 }
 
 }  // namespace
 
-Status WriteSafetensors(const std::string& path, const Layout& layout, std::span<const float> values,
+Status WriteSafetensors(const std::string& path, const Layout& layout,
+                        std::span<const float> values,
                         const std::map<std::string, std::string>& metadata) {
-  INTERLUDE_CHECK(values.size() == layout.total_params(), "{} values for a layout of {}", values.size(),
-                  layout.total_params());
+  INTERLUDE_CHECK(values.size() == layout.total_params(), "{} values for a layout of {}",
+                  values.size(), layout.total_params());
   INTERLUDE_ASSIGN_OR_RETURN(const std::string header, MakeHeader(layout, metadata));
   const uint64_t header_bytes = header.size();
 

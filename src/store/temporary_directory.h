@@ -1,4 +1,5 @@
-// For tests: a directory of its own that goes away with the object, and whole files in and out of memory.
+// For tests: a directory of its own that goes away with the object, and whole files in and out of
+// memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ namespace interlude {
 
 class TemporaryDirectory {
  public:
-  explicit TemporaryDirectory(const std::string& parent = testing::TempDir()) : path_(parent + "/store-XXXXXX") {
+  explicit TemporaryDirectory(const std::string& parent = testing::TempDir())
+      : path_(parent + "/store-XXXXXX") {
     INTERLUDE_CHECK(::mkdtemp(path_.data()) != nullptr, "no temporary directory in {}", parent);
   }
   ~TemporaryDirectory() { std::filesystem::remove_all(path_); }

@@ -1,5 +1,6 @@
-// Generated protobuf messages <-> plain structs (wire/messages.h). What comes from the network is bounded
-// and checked here, before memory is taken for it: counts, text lengths, enum values, finite numbers.
+// Generated protobuf messages <-> plain structs (wire/messages.h). What comes from the network is
+// bounded and checked here, before memory is taken for it: counts, text lengths, enum values,
+// finite numbers.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -13,9 +14,11 @@ namespace interlude {
 
 /// Bounds on what one message may carry; beyond them InvalidArgument names field, count and limit.
 inline constexpr int kMaxSpansPerMessage = 4096;
-inline constexpr size_t kMaxTextBytes = 1024;  // host, software, reasons; longer ones are cut when sent
+inline constexpr size_t kMaxTextBytes =
+    1024;  // host, software, reasons; longer ones are cut when sent
 inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
-inline constexpr uint64_t kMaxSamples = uint64_t{1} << 48;  // sums over all rounds and workers cannot wrap
+inline constexpr uint64_t kMaxSamples = uint64_t{1}
+                                        << 48;  // sums over all rounds and workers cannot wrap
 inline constexpr uint32_t kMaxWorkers = 1u << 16;
 /// The most bytes gRPC accepts as one message, either way.
 inline constexpr int kMaxMessageBytes = 32 << 20;

@@ -204,7 +204,8 @@ TEST(HostileMessages, ReasonsAreBounded) {
 TEST(HostileMessages, AGoodbyeWithAnUnknownCodeIsRefused) {
   ExpectRefused(
       ToProto(CoordinatorMessage(GoodbyeMessage{})),
-      [](auto& m) { m.mutable_goodbye()->set_code(17); }, "Goodbye: code is 17, but must be 0 to 16");
+      [](auto& m) { m.mutable_goodbye()->set_code(17); },
+      "Goodbye: code is 17, but must be 0 to 16");
 }
 
 TEST(HostileMessages, WelcomeFieldsAreBounded) {

@@ -1,4 +1,5 @@
-// What coordinator and workers say to each other, as plain values: proto/interlude.proto without protobuf.
+// What coordinator and workers say to each other, as plain values: proto/interlude.proto without
+// protobuf.
 #pragma once
 
 #include <cstdint>
@@ -71,8 +72,8 @@ struct LeaveMessage {
   std::string reason;
 };
 
-using WorkerMessage = std::variant<JoinMessage, BaseOfferMessage, ProgressMessage, RoundReportMessage,
-                                   EvaluationReportMessage, LeaveMessage>;
+using WorkerMessage = std::variant<JoinMessage, BaseOfferMessage, ProgressMessage,
+                                   RoundReportMessage, EvaluationReportMessage, LeaveMessage>;
 
 // ---- from the coordinator ----
 

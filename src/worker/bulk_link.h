@@ -21,7 +21,8 @@ struct BulkLink {
   CallGroup& calls;
 };
 
-/// Whether the same call may succeed when it is made again: a broken line or damaged bytes, not a refusal.
+/// Whether the same call may succeed when it is made again: a broken line or damaged bytes, not a
+/// refusal.
 inline bool MayRetry(const Status& status, const CallGroup& calls) {
   if (calls.cancelled()) return false;
   switch (status.code()) {

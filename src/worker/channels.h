@@ -1,5 +1,5 @@
-// Connections to the coordinator: one for control, one for bulk data, so that a full pipe of chunks never
-// delays a heartbeat.
+// Connections to the coordinator: one for control, one for bulk data, so that a full pipe of chunks
+// never delays a heartbeat.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -18,8 +18,10 @@ struct Channels {
   std::shared_ptr<grpc::Channel> bulk;
 };
 
-/// Opens both and waits until the control connection stands. Unavailable, saying what to check, when it does not
-/// within `timeout` (real time); Cancelled when `stop` returns true before. The bulk connection is made on first use.
-StatusOr<Channels> Connect(const std::string& address, Nanoseconds timeout, const std::function<bool()>& stop);
+/// Opens both and waits until the control connection stands. Unavailable, saying what to check,
+/// when it does not within `timeout` (real time); Cancelled when `stop` returns true before. The
+/// bulk connection is made on first use.
+StatusOr<Channels> Connect(const std::string& address, Nanoseconds timeout,
+                           const std::function<bool()>& stop);
 
 }  // namespace interlude

@@ -1,5 +1,5 @@
-// The Session stream: what the coordinator and this worker say to each other while the worker stays.
-// Bulk data does not pass here.
+// The Session stream: what the coordinator and this worker say to each other while the worker
+// stays. Bulk data does not pass here.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -28,8 +28,8 @@ class ControlStream {
   /// Any thread. False when the stream has ended: EndStatus says why.
   bool Send(const WorkerMessage& message);
 
-  /// Takes the next message; nothing when none came within `duration` or the stream has ended (ended() tells).
-  /// One thread.
+  /// Takes the next message; nothing when none came within `duration` or the stream has ended
+  /// (ended() tells). One thread.
   template <typename Duration>
   std::optional<CoordinatorMessage> ReceiveFor(Duration duration) {
     return received_.PopFor(duration);
@@ -38,13 +38,15 @@ class ControlStream {
   /// No message will come any more, besides those already received. Any thread.
   bool ended() const { return received_.closed(); }
 
-  /// The coordinator has said Goodbye or the stream has ended: nothing that is under way will be wanted. Any thread.
+  /// The coordinator has said Goodbye or the stream has ended: nothing that is under way will be
+  /// wanted. Any thread.
   bool over() const;
   /// As over(), after waiting for it for at most `duration`.
   bool OverWithin(std::chrono::nanoseconds duration) const;
 
-  /// Waits for the end. The coordinator's refusal, unchanged; Unavailable naming the address when the connection
-  /// broke; InvalidArgument for a message that made no sense; OK when the coordinator closed without an error.
+  /// Waits for the end. The coordinator's refusal, unchanged; Unavailable naming the address when
+  /// the connection broke; InvalidArgument for a message that made no sense; OK when the
+  /// coordinator closed without an error.
   Status EndStatus();
 
   /// Says the last word and gives the coordinator a moment to close. After this Send returns false.

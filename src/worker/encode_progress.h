@@ -7,8 +7,8 @@
 
 namespace interlude {
 
-/// Any thread. Chunks are encoded in order 0, 1, 2, ... into a buffer that holds them all, so a number is all
-/// that is handed over, and a broken upload can begin again at any chunk.
+/// Any thread. Chunks are encoded in order 0, 1, 2, ... into a buffer that holds them all, so a
+/// number is all that is handed over, and a broken upload can begin again at any chunk.
 class EncodeProgress {
  public:
   void ChunkEncoded() {

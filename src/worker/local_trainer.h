@@ -1,5 +1,5 @@
-// What a worker knows of training: parameters that move when it says so. src/train implements it with
-// LibTorch; SyntheticTrainer (worker/synthetic_trainer.h) without.
+// What a worker knows of training: parameters that move when it says so. src/train implements it
+// with LibTorch; SyntheticTrainer (worker/synthetic_trainer.h) without.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@ namespace interlude {
 
 /// One round's local training.
 struct TrainRequest {
-  uint32_t round = 1;        // from 1
-  uint64_t first_step = 0;   // local steps before this round, by any worker that was there: (round - 1) * local_steps
+  uint32_t round = 1;  // from 1
+  uint64_t first_step =
+      0;  // local steps before this round, by any worker that was there: (round - 1) * local_steps
   uint32_t local_steps = 0;
 };
 
 /// What local training did.
 struct TrainResult {
-  uint64_t samples = 0;   // seen in this round by this worker; the weight of its delta
-  double mean_loss = 0;   // mean over the round's samples
-  double last_loss = 0;   // mean over the last step's samples
+  uint64_t samples = 0;  // seen in this round by this worker; the weight of its delta
+  double mean_loss = 0;  // mean over the round's samples
+  double last_loss = 0;  // mean over the last step's samples
 };
 
 /// This worker's part of an evaluation; the coordinator adds the parts up.
@@ -32,8 +33,8 @@ struct EvaluationResult {
   double loss_sum = 0;  // over samples
 };
 
-/// Called after each local step with (steps done in this round, that step's loss). Returning false asks
-/// the trainer to stop: TrainRound then returns Cancelled.
+/// Called after each local step with (steps done in this round, that step's loss). Returning false
+/// asks the trainer to stop: TrainRound then returns Cancelled.
 using StepCallback = std::function<bool(uint32_t steps_done, double loss)>;
 
 /// One thread at a time.
@@ -44,15 +45,16 @@ class LocalTrainer {
   /// Names, shapes and chunking; fixed for the trainer's life.
   virtual const Layout& layout() const = 0;
 
-  /// The live parameters as one flat sequence in layout order, layout().total_params() long. The memory
-  /// stays where it is for the trainer's life; the worker writes to it between rounds and the next
-  /// TrainRound or Evaluate sees what was written.
+  /// The live parameters as one flat sequence in layout order, layout().total_params() long. The
+  /// memory stays where it is for the trainer's life; the worker writes to it between rounds and
+  /// the next TrainRound or Evaluate sees what was written.
   virtual std::span<float> parameters() = 0;
 
-  /// Runs local steps [first_step, first_step + local_steps) from the current parameters. Data order and
-  /// learning rate follow from first_step alone. Where the loss or a gradient step makes a parameter NaN or
-  /// Inf: DataLoss naming the parameter (Layout::DescribePosition) and the step.
-  virtual StatusOr<TrainResult> TrainRound(const TrainRequest& request, const StepCallback& on_step) = 0;
+  /// Runs local steps [first_step, first_step + local_steps) from the current parameters. Data
+  /// order and learning rate follow from first_step alone. Where the loss or a gradient step makes
+  /// a parameter NaN or Inf: DataLoss naming the parameter (Layout::DescribePosition) and the step.
+  virtual StatusOr<TrainResult> TrainRound(const TrainRequest& request,
+                                           const StepCallback& on_step) = 0;
 
   /// Scores the current parameters on part `part` of `parts` of the test set: samples i with
   /// i % parts == part. Does not change parameters or training state.

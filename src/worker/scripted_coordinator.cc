@@ -122,7 +122,8 @@ Status ScriptedCoordinator::PlaySession(SessionStream& stream) {
 
 StartRoundMessage ScriptedCoordinator::StartOf(uint32_t round) const {
   const auto before = seen_.roots.find(round - 1);
-  StartRoundMessage start{.round = round, .evaluate = script_.evaluate_first && round == kFirstRound};
+  StartRoundMessage start{.round = round,
+                          .evaluate = script_.evaluate_first && round == kFirstRound};
   if (round == kFirstRound) start.repair_chunks = script_.repair_at_start;
   if (script_.name_unknown_chunk) start.repair_chunks = {seen_.layout.num_chunks()};
   if (before != seen_.roots.end()) start.base_root = before->second;

@@ -1,5 +1,5 @@
-// A LocalTrainer without a model: moves parameters pseudo-randomly by small amounts and takes a stated time.
-// For tests and benchmarks of everything around training.
+// A LocalTrainer without a model: moves parameters pseudo-randomly by small amounts and takes a
+// stated time. For tests and benchmarks of everything around training.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 
 namespace interlude {
 
-/// Parameters start equal on all workers of a seed; deltas depend on (seed, worker, step) alone and shrink
-/// as training goes on, so that runs repeat bit for bit. The layout is a few tensors of odd sizes that add up
-/// to config.model.synthetic_params. InvalidArgument when the configuration is not a synthetic one.
-StatusOr<std::unique_ptr<LocalTrainer>> CreateSyntheticTrainer(const RunConfig& config, WorkerId worker,
-                                                               uint32_t workers);
+/// Parameters start equal on all workers of a seed; deltas depend on (seed, worker, step) alone and
+/// shrink as training goes on, so that runs repeat bit for bit. The layout is a few tensors of odd
+/// sizes that add up to config.model.synthetic_params. InvalidArgument when the configuration is
+/// not a synthetic one.
+StatusOr<std::unique_ptr<LocalTrainer>> CreateSyntheticTrainer(const RunConfig& config,
+                                                               WorkerId worker, uint32_t workers);
 
 }  // namespace interlude

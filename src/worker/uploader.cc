@@ -9,7 +9,8 @@ namespace interlude {
 namespace {
 
 std::string NameOf(const UploadHeader& header) {
-  return header.kind == UploadKind::kBase ? "the first base" : fmt::format("round {}", header.round);
+  return header.kind == UploadKind::kBase ? "the first base"
+                                          : fmt::format("round {}", header.round);
 }
 
 }  // namespace

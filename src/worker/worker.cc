@@ -75,7 +75,7 @@ class Worker {
 
 /// What was asked of this process, else of all processes of the run, else what the machine gives.
 void Worker::ChooseThreads() {
-  threads_ = options_.threads > 0   ? options_.threads
+  threads_ = options_.threads > 0  ? options_.threads
              : config_.threads > 0 ? static_cast<int>(config_.threads)
                                    : limits_.UsableCores();
   LogInfo("{}; threads: codec {}, trainer {}, gRPC 3 for the streams and its own pollers",

@@ -1,5 +1,5 @@
-// The worker's loop: join, make the model, then round after round: train, encode and upload, download and
-// apply, verify, report. Knows a LocalTrainer, not LibTorch.
+// The worker's loop: join, make the model, then round after round: train, encode and upload,
+// download and apply, verify, report. Knows a LocalTrainer, not LibTorch.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ namespace interlude {
 struct WorkerOptions {
   std::string coordinator;  // "host:port"
   std::optional<WorkerId> requested_worker;
-  /// Threads of the codec's pool and of the trainer; 0: the configuration's, and where it names none
-  /// the machine's usable cores.
+  /// Threads of the codec's pool and of the trainer; 0: the configuration's, and where it names
+  /// none the machine's usable cores.
   int threads = 0;
   /// How long to try to reach the coordinator before giving up.
   Nanoseconds connect_timeout = std::chrono::seconds(30);
@@ -32,16 +32,18 @@ using TrainerFactory = std::function<StatusOr<std::unique_ptr<LocalTrainer>>(
 /// What a finished stay looked like.
 struct WorkerOutcome {
   WorkerId worker = -1;
-  uint32_t rounds = 0;      // reported
-  std::string root_hash;    // hex; of the parameters at the end
-  uint32_t retries = 0;     // uploads and downloads made again after the line broke or bytes were damaged
+  uint32_t rounds = 0;    // reported
+  std::string root_hash;  // hex; of the parameters at the end
+  uint32_t retries =
+      0;  // uploads and downloads made again after the line broke or bytes were damaged
 };
 
 /// Joins the coordinator and works until told to go. Blocks. The errors are meant to be printed:
-/// Unavailable when the coordinator cannot be reached (says what to check) or is lost, the coordinator's own
-/// refusals unchanged, and the trainer's (told to the coordinator before this returns).
-/// `stop` is asked now and then, at least once a local step and several times a second between, by several
-/// threads; when it returns true the worker leaves politely and Cancelled is returned.
+/// Unavailable when the coordinator cannot be reached (says what to check) or is lost, the
+/// coordinator's own refusals unchanged, and the trainer's (told to the coordinator before this
+/// returns). `stop` is asked now and then, at least once a local step and several times a second
+/// between, by several threads; when it returns true the worker leaves politely and Cancelled is
+/// returned.
 StatusOr<WorkerOutcome> RunWorker(const WorkerOptions& options, const TrainerFactory& make_trainer,
                                   const Clock& clock, const std::function<bool()>& stop);
 

@@ -1,4 +1,5 @@
-// What the parts of a worker share for its stay. Plain references; the Worker (worker.cc) owns everything.
+// What the parts of a worker share for its stay. Plain references; the Worker (worker.cc) owns
+// everything.
 #pragma once
 
 #include <cstdint>

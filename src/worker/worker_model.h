@@ -1,5 +1,6 @@
-// What a worker holds of the model besides the trainer's parameters: the base, its hashes, the payload of the
-// round, and (with error feedback) what encoding lost. Memory and arithmetic only; no threads, no I/O.
+// What a worker holds of the model besides the trainer's parameters: the base, its hashes, the
+// payload of the round, and (with error feedback) what encoding lost. Memory and arithmetic only;
+// no threads, no I/O.
 #pragma once
 
 #include <cstddef>

@@ -125,7 +125,8 @@ std::vector<std::pair<uint32_t, uint32_t>> Shared(const Seen& seen) {
 }
 
 TEST(Worker, SharingTheBaseIsAPhaseOfItsOwn) {
-  EXPECT_THAT(Shared(Play({.config = SmallConfig()}).seen), ElementsAre(std::pair(kBeforeRounds, 6u)));
+  EXPECT_THAT(Shared(Play({.config = SmallConfig()}).seen),
+              ElementsAre(std::pair(kBeforeRounds, 6u)));
   EXPECT_THAT(Shared(Play({.config = SmallConfig(), .repair_at_start = {1, 5}}).seen),
               ElementsAre(std::pair(kBeforeRounds, 6u), std::pair(1u, 2u)));
 }
