@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/durations.h"
+#include "ledger/span_math.h"
 
 namespace interlude {
 namespace {
@@ -14,7 +14,7 @@ using PartsByRound = std::unordered_map<uint32_t, std::vector<WorkerRoundRecord>
 
 /// What one worker spent in a round.
 struct WorkerTimes {
-  double train = 0, evaluate = 0, encode = 0, apply = 0, run_delay = 0;
+  double train = 0, encode = 0, apply = 0, run_delay = 0;
   bool trained = false;
 };
 
@@ -27,7 +27,6 @@ std::map<int32_t, WorkerTimes> TimesByWorker(const std::vector<Span>& spans) {
     const double inside = InsideSeconds(span);
     times.run_delay += Seconds(span.run_delay_ns);
     if (span.phase == Phase::kTrain) times.train += inside;
-    if (span.phase == Phase::kEvaluate) times.evaluate += inside;
     if (span.phase == Phase::kEncode) times.encode += inside;
     if (span.phase == Phase::kApply) times.apply += inside;
     times.trained = times.trained || span.phase == Phase::kTrain;
@@ -39,17 +38,21 @@ double ShareOf(double part, double whole) { return whole > 0 ? std::min(1.0, par
 
 void AddTraining(const std::map<int32_t, WorkerTimes>& workers, RoundSummary& summary) {
   std::vector<double> shares;
-  double computing = 0;
   for (const auto& [worker, times] : workers) {
-    computing = std::max(computing, times.train + times.evaluate);
     if (!times.trained) continue;
     shares.push_back(ShareOf(times.train, summary.wall_seconds));
     if (summary.slowest_train_seconds && times.train <= *summary.slowest_train_seconds) continue;
     summary.slowest_train_seconds = times.train;
     summary.slowest_worker = worker;
   }
-  if (!shares.empty()) summary.exchange_seconds = std::max(0.0, summary.wall_seconds - computing);
   summary.train_share = SpreadOf(std::move(shares));
+}
+
+Spread ExchangeOf(const std::vector<Span>& spans) {
+  std::vector<double> seconds;
+  for (const auto& [worker, of_worker] : ExchangeSecondsByWorker(spans))
+    seconds.push_back(of_worker);
+  return SpreadOf(std::move(seconds));
 }
 
 void AddParts(const std::vector<WorkerRoundRecord>& parts, RoundSummary& summary) {
@@ -96,6 +99,7 @@ RoundSummary SummarizeRound(const RoundRecord& round, const std::vector<Span>& s
   }
   summary.phases = SummarizePhases(spans);
   AddTraining(TimesByWorker(spans), summary);
+  summary.exchange_of_workers = ExchangeOf(spans);
   AddParts(parts, summary);
   return summary;
 }
@@ -117,7 +121,8 @@ void AddAccuracies(RunSummary& run) {
 void AddTotals(const std::vector<RoundRecord>& rounds, const PartsByRound& parts, RunSummary& run) {
   for (const RoundSummary& round : run.rounds) {
     run.slowest_train_seconds += round.slowest_train_seconds.value_or(0);
-    run.exchange_seconds += round.exchange_seconds.value_or(0);
+    if (const std::optional<double> exchange = round.exchange_seconds())
+      run.exchange_seconds = run.exchange_seconds.value_or(0) + *exchange;
     run.samples += round.samples;
     run.repaired_chunks += round.repaired_chunks;
     run.hashes_agree = run.hashes_agree && round.disagreeing_workers.empty();

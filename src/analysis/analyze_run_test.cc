@@ -30,6 +30,17 @@ Span WorkerSpan(Phase phase, uint32_t round, int32_t worker, double seconds) {
   return {phase, round, worker, kNoWorker, begin, begin + length, length, length, 0};
 }
 
+/// `worker` trains, and then its exchange takes `exchange` seconds.
+void AddTrainAndVerify(uint32_t round, int32_t worker, double train, double exchange,
+                       std::vector<Span>& spans) {
+  spans.push_back(WorkerSpan(Phase::kTrain, round, worker, train));
+  Span verify = WorkerSpan(Phase::kVerify, round, worker, exchange);
+  const int64_t trained = spans.back().end_ns;
+  verify.end_ns += trained - verify.begin_ns;
+  verify.begin_ns = trained;
+  spans.push_back(verify);
+}
+
 RoundRecord Round(uint32_t round, double begin, double end) {
   return {.round = round,
           .begin_ns = static_cast<int64_t>(begin * kSecond),
@@ -84,38 +95,55 @@ TEST(SummarizePhases, ASpanThatEndsBeforeItBeginsIsLeftOut) {
   EXPECT_THAT(SummarizePhases({backwards}), IsEmpty());
 }
 
-TEST(AnalyzeRun, ExchangeIsWallTimeWithoutTheLongestComputing) {
+TEST(AnalyzeRun, ExchangeIsThatOfTheWorkerWhereItIsShortest) {
   auto database = InMemory();
-  ASSERT_TRUE(
-      database
-          ->AddRound(Round(4, 10, 20), {},
-                     {WorkerSpan(Phase::kTrain, 4, 0, 6.0), WorkerSpan(Phase::kTrain, 4, 1, 7.0),
-                      WorkerSpan(Phase::kEvaluate, 4, 0, 2.5)})
-          .ok());
+  std::vector<Span> spans;
+  AddTrainAndVerify(4, 0, 6.0, 3.5, spans);
+  AddTrainAndVerify(4, 1, 7.0, 1.5, spans);
+  AddTrainAndVerify(4, 2, 6.5, 2.0, spans);
+  ASSERT_TRUE(database->AddRound(Round(4, 10, 20), {}, spans).ok());
   const RunSummary run = Analyze(*database);
   ASSERT_EQ(run.rounds.size(), 1u);
   const RoundSummary& round = run.rounds[0];
   EXPECT_DOUBLE_EQ(round.wall_seconds, 10);
   EXPECT_DOUBLE_EQ(*round.slowest_train_seconds, 7);
   EXPECT_EQ(round.slowest_worker, 1);
-  EXPECT_DOUBLE_EQ(*round.exchange_seconds, 1.5);  // 10 - (6 + 2.5)
+  EXPECT_EQ(round.exchange_of_workers, (Spread{1.5, 2, 3.5, 3}));
+  EXPECT_EQ(round.exchange_seconds(), 1.5);
   EXPECT_DOUBLE_EQ(round.train_share.min, 0.6);
   EXPECT_DOUBLE_EQ(round.train_share.max, 0.7);
 }
 
-TEST(AnalyzeRun, TrainingThatBeganBeforeTheRoundDidNeverMakesNegativeExchange) {
+TEST(AnalyzeRun, TrainingThatBeganBeforeTheRoundDidLeavesTheExchangeAsItIs) {
   auto database = InMemory();
-  ASSERT_TRUE(database->AddRound(Round(1, 0, 2), {}, {WorkerSpan(Phase::kTrain, 1, 0, 2.1)}).ok());
+  std::vector<Span> spans;
+  AddTrainAndVerify(1, 0, 2.1, 0.25, spans);
+  ASSERT_TRUE(database->AddRound(Round(1, 0, 2), {}, spans).ok());
   const RunSummary run = Analyze(*database);
-  EXPECT_EQ(run.rounds[0].exchange_seconds, 0);
+  EXPECT_EQ(run.rounds[0].exchange_seconds(), 0.25);
   EXPECT_EQ(run.rounds[0].train_share.max, 1);
+}
+
+TEST(AnalyzeRun, RoundsWithoutAnExchangeFigureAreInNeitherSumNorMedian) {
+  auto database = InMemory();
+  for (uint32_t i = 1; i <= 3; ++i) {
+    std::vector<Span> spans = {WorkerSpan(Phase::kTrain, i, 1, 0.5)};
+    if (i != 2) AddTrainAndVerify(i, 0, 0.5, 0.25, spans);
+    ASSERT_TRUE(database->AddRound(Round(i, i, i + 1), {}, spans).ok());
+  }
+  const RunSummary run = Analyze(*database);
+  EXPECT_EQ(run.rounds[1].exchange_seconds(), std::nullopt);
+  EXPECT_EQ(run.exchange_seconds, 0.5);
+  EXPECT_EQ(run.typical.exchange_of_workers, (Spread{0.25, 0.25, 0.25, 1}));
 }
 
 TEST(AnalyzeRun, ARoundWithoutTrainingSpansHasNoExchangeTime) {
   auto database = InMemory();
   ASSERT_TRUE(database->AddRound(Round(1, 0, 2), {}, {}).ok());
   const RunSummary run = Analyze(*database);
-  EXPECT_EQ(run.rounds[0].exchange_seconds, std::nullopt);
+  EXPECT_EQ(run.rounds[0].exchange_seconds(), std::nullopt);
+  EXPECT_EQ(run.typical.exchange_seconds(), std::nullopt);
+  EXPECT_EQ(run.exchange_seconds, std::nullopt);
   EXPECT_EQ(run.rounds[0].slowest_train_seconds, std::nullopt);
   EXPECT_EQ(run.rounds[0].train_share.count, 0u);
 }
@@ -181,14 +209,12 @@ TEST(AnalyzeRun, MediansLeaveOutTheFirstRoundWhenThereAreMore) {
   EXPECT_EQ(run.typical.rounds, 3u);
   EXPECT_DOUBLE_EQ(run.typical.wall_seconds, 2);
   EXPECT_DOUBLE_EQ(run.typical.slowest_train_seconds, 1);
-  EXPECT_DOUBLE_EQ(run.typical.exchange_seconds, 1);
   EXPECT_DOUBLE_EQ(run.typical.slowest_train_share, 0.5);
   EXPECT_DOUBLE_EQ(run.typical.upload_bytes, 30);
   const PhaseSummary* train = Find(run.typical.phases, Phase::kTrain);
   ASSERT_NE(train, nullptr);
   EXPECT_EQ(train->inside_seconds, (Spread{0.5, 0.75, 1, 2}));
   EXPECT_DOUBLE_EQ(run.wall_seconds, 106);
-  EXPECT_DOUBLE_EQ(run.exchange_seconds, 53);
   EXPECT_DOUBLE_EQ(run.gap_seconds, 0);
   EXPECT_EQ(run.upload_bytes, 100u);
   EXPECT_DOUBLE_EQ(run.samples_per_second, 400.0 / 106);
@@ -283,7 +309,8 @@ TEST(AnalyzeRun, TheSampleRunsWorkerThatWaitedForItsCpuStandsOut) {
   ASSERT_EQ(run.rounds.size(), kSampleRounds);
   for (const RoundSummary& round : run.rounds) {
     EXPECT_EQ(round.slowest_worker, 2);
-    EXPECT_NEAR(*round.exchange_seconds, 0.064, 1e-9);
+    EXPECT_NEAR(*round.exchange_seconds(), 0.050, 1e-9);
+    EXPECT_NEAR(round.exchange_of_workers.max, 0.528, 1e-9);
     ASSERT_TRUE(round.stages.has_value());
   }
   ASSERT_EQ(run.workers.size(), 3u);

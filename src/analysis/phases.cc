@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "analysis/analyze_run.h"
-#include "analysis/durations.h"
+#include "ledger/span_math.h"
 
 namespace interlude {
 namespace {
@@ -84,6 +84,20 @@ std::optional<RoundStages> TypicalStages(const std::vector<RoundSummary>& rounds
                      median(&RoundStages::until_verified_seconds)};
 }
 
+Spread TypicalExchange(const std::vector<RoundSummary>& rounds, size_t first) {
+  std::vector<double> min, median, max, count;
+  for (size_t i = first; i < rounds.size(); ++i) {
+    const Spread& exchange = rounds[i].exchange_of_workers;
+    if (exchange.count == 0) continue;
+    min.push_back(exchange.min);
+    median.push_back(exchange.median);
+    max.push_back(exchange.max);
+    count.push_back(static_cast<double>(exchange.count));
+  }
+  return {MedianOf(std::move(min)), MedianOf(std::move(median)), MedianOf(std::move(max)),
+          static_cast<size_t>(MedianOf(std::move(count)))};
+}
+
 }  // namespace
 
 std::vector<PhaseSummary> SummarizePhases(const std::vector<Span>& spans) {
@@ -119,7 +133,7 @@ TypicalRound SummarizeTypicalRound(const std::vector<RoundSummary>& rounds) {
       median([](const RoundSummary& r) { return std::optional(r.wall_seconds); });
   typical.slowest_train_seconds =
       median([](const RoundSummary& r) { return r.slowest_train_seconds; });
-  typical.exchange_seconds = median([](const RoundSummary& r) { return r.exchange_seconds; });
+  typical.exchange_of_workers = TypicalExchange(rounds, first);
   typical.slowest_train_share =
       median([](const RoundSummary& r) { return std::optional(r.train_share.max); });
   typical.upload_bytes =

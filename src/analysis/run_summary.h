@@ -53,9 +53,10 @@ struct RoundSummary {
   /// Of the worker whose training took longest; absent when no worker recorded training.
   std::optional<double> slowest_train_seconds;
   std::optional<int32_t> slowest_worker;
-  /// Wall time less the longest computing (training plus, where there was one, evaluation) of any
-  /// worker; not below 0. What the round would save if the exchange took no time.
-  std::optional<double> exchange_seconds;
+  /// ExchangeSecondsByWorker, over workers; count 0 when no worker has a figure.
+  Spread exchange_of_workers;
+  /// The smallest of them, which leaves out waiting for slower workers.
+  std::optional<double> exchange_seconds() const { return MinOf(exchange_of_workers); }
   /// Training's share of the round, over workers; not above 1. (A worker may begin to train before
   /// the coordinator has heard the last report of the round before, so the quotient can exceed 1 by
   /// a hair.)
@@ -92,7 +93,8 @@ struct TypicalRound {
   uint32_t rounds = 0;  // that the medians are over
   double wall_seconds = 0;
   double slowest_train_seconds = 0;
-  double exchange_seconds = 0;
+  Spread exchange_of_workers;  // medians of the rounds' minimum, median and maximum
+  std::optional<double> exchange_seconds() const { return MinOf(exchange_of_workers); }
   double slowest_train_share = 0;
   double upload_bytes = 0;    // a worker
   double download_bytes = 0;  // a worker
@@ -114,7 +116,7 @@ struct RunSummary {
   double gap_seconds = 0;   // of it, in no round; 0 when the rounds tile the run
   double slowest_train_seconds =
       0;  // sum over rounds: the part of wall_seconds that trained at the slowest worker
-  double exchange_seconds = 0;  // sum over rounds
+  std::optional<double> exchange_seconds;  // sum over the rounds that have a figure
   uint64_t samples = 0;
   double samples_per_second = 0;  // samples / wall_seconds
   uint64_t upload_bytes = 0;      // all workers, all rounds

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace interlude {
@@ -17,6 +18,10 @@ struct Spread {
 
 /// NaN values are left out. The median of an even count is the mean of the middle two.
 Spread SpreadOf(std::vector<double> values);
+/// Nothing of an empty spread.
+inline std::optional<double> MinOf(const Spread& spread) {
+  return spread.count == 0 ? std::nullopt : std::optional(spread.min);
+}
 double MedianOf(std::vector<double> values);
 
 }  // namespace interlude

@@ -46,19 +46,21 @@ std::string FormatCount(uint64_t count) {
 
 std::string FormatSeconds(double seconds) {
   if (!(seconds > 0)) return "0 ms";
+  if (seconds < 0.000995) return fmt::format("{:.2f} ms", seconds * 1e3);
+  if (seconds < 0.00995) return fmt::format("{:.1f} ms", seconds * 1e3);
   if (seconds < 0.0995) return fmt::format("{:.0f} ms", seconds * 1e3);
   return seconds < 99.95 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
 }
 
 std::string FormatRoundLine(const RunObserver::RoundLine& line) {
   const double wall = std::max(line.wall_seconds, 1e-9);
-  const double exchange =
-      std::max(0.0, line.wall_seconds - line.train_seconds - line.evaluate_seconds);
   std::string text = fmt::format(
-      "{}  loss {:.3f}  {} samples/s  train {}  exchange {}",
-      FormatRoundNumber(line.round, line.rounds), line.mean_loss,
+      "{}  loss {:.3f}  {} samples/s  train {}", FormatRoundNumber(line.round, line.rounds),
+      line.mean_loss,
       FormatCount(static_cast<uint64_t>(std::llround(static_cast<double>(line.samples) / wall))),
-      FormatSeconds(line.train_seconds), FormatSeconds(exchange));
+      FormatSeconds(line.train_seconds));
+  if (line.exchange_seconds)
+    text += fmt::format("  exchange {}", FormatSeconds(*line.exchange_seconds));
   if (line.evaluate_seconds > 0)
     text += fmt::format("  evaluate {}", FormatSeconds(line.evaluate_seconds));
   const double share = std::clamp(line.train_seconds / wall, 0.0, 1.0);

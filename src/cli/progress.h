@@ -13,12 +13,12 @@ namespace interlude {
 /// 9120 -> "9,120".
 std::string FormatCount(uint64_t count);
 
-/// "34 ms", "0.3 s", "5.9 s", "108 s". Negative and NaN as "0 ms".
+/// "2.8 ms", "34 ms", "0.3 s", "5.9 s", "108 s". Negative and NaN as "0 ms".
 std::string FormatSeconds(double seconds);
 
-/// "round  3/12  loss 0.612  9,120 samples/s  train 5.9 s  exchange 0.3 s  95 % training". Exchange
-/// is what the slowest worker's training and evaluation leave of the round. The evaluation is named
-/// where there was one.
+/// "round  3/12  loss 0.612  9,120 samples/s  train 5.9 s  exchange 0.3 s  95 % training". Train
+/// is the longest of the workers', exchange the shortest. The exchange and the evaluation are named
+/// where there is a figure.
 std::string FormatRoundLine(const RunObserver::RoundLine& line);
 
 /// One line of less than `columns` characters: a bar of the local steps, then of the merged chunks.

@@ -14,7 +14,8 @@ RunObserver::RoundLine SomeRound() {
           .samples = 57'000,
           .workers = 2,
           .wall_seconds = 6.25,
-          .train_seconds = 5.94};
+          .train_seconds = 5.94,
+          .exchange_seconds = 0.31};
 }
 
 TEST(ProgressTest, CountsHaveACommaEveryThreeDigits) {
@@ -26,6 +27,8 @@ TEST(ProgressTest, CountsHaveACommaEveryThreeDigits) {
 }
 
 TEST(ProgressTest, SecondsKeepTheDigitsThatMatter) {
+  EXPECT_EQ(FormatSeconds(0.00004), "0.04 ms");
+  EXPECT_EQ(FormatSeconds(0.00283), "2.8 ms");
   EXPECT_EQ(FormatSeconds(0.0344), "34 ms");
   EXPECT_EQ(FormatSeconds(0.0996), "0.1 s");
   EXPECT_EQ(FormatSeconds(5.94), "5.9 s");
@@ -38,7 +41,7 @@ TEST(ProgressTest, ARoundIsOneLine) {
             "round  3/12  loss 0.612  9,120 samples/s  train 5.9 s  exchange 0.3 s  95 % training");
 }
 
-TEST(ProgressTest, EvaluationIsNotCountedAsExchange) {
+TEST(ProgressTest, EvaluationHasAPlaceOfItsOwn) {
   RunObserver::RoundLine line = SomeRound();
   line.wall_seconds = 8.25;
   line.evaluate_seconds = 2.0;
@@ -47,9 +50,18 @@ TEST(ProgressTest, EvaluationIsNotCountedAsExchange) {
             " 72 % training");
 }
 
-TEST(ProgressTest, ARoundThatTookNoTimeStillPrints) {
+TEST(ProgressTest, TheExchangeIsWhatAWorkerMeasuredAlsoWhereTrainingTookTheWholeRound) {
+  RunObserver::RoundLine line = SomeRound();
+  line.wall_seconds = line.train_seconds;
+  line.exchange_seconds = 0.0028;
+  EXPECT_EQ(FormatRoundLine(line),
+            "round  3/12  loss 0.612  9,596 samples/s  train 5.9 s  exchange 2.8 ms  100 % "
+            "training");
+}
+
+TEST(ProgressTest, ARoundThatTookNoTimeStillPrintsAndClaimsNoExchange) {
   EXPECT_EQ(FormatRoundLine({.round = 1, .rounds = 1}),
-            "round 1/1  loss 0.000  0 samples/s  train 0 ms  exchange 0 ms  0 % training");
+            "round 1/1  loss 0.000  0 samples/s  train 0 ms  0 % training");
 }
 
 TEST(ProgressTest, TheBarShowsStepsThenMergedChunks) {

@@ -55,6 +55,8 @@ class RunObserver {
     double wall_seconds = 0;
     double train_seconds = 0;     // the slowest worker's local steps
     double evaluate_seconds = 0;  // the slowest worker's
+    /// The smallest of ExchangeSecondsByWorker (ledger/span_math.h); absent when no worker has one.
+    std::optional<double> exchange_seconds;
   };
   virtual void RoundEnded(const RoundLine&) {}
   virtual void Evaluated(uint32_t /*after_rounds*/, double /*accuracy*/, uint64_t /*samples*/) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "ledger/span_math.h"
 
 namespace interlude {
 namespace {
@@ -25,11 +26,18 @@ RoundRecord MakeRecord(const RoundExchange& exchange, const Hash128& root) {
 }
 
 double LongestSeconds(const std::vector<Span>& spans, Phase phase) {
-  int64_t longest = 0;
+  double longest = 0;
   for (const Span& span : spans) {
-    if (span.phase == phase) longest = std::max(longest, span.end_ns - span.begin_ns);
+    if (span.phase == phase) longest = std::max(longest, InsideSeconds(span));
   }
-  return static_cast<double>(longest) * 1e-9;
+  return longest;
+}
+
+std::optional<double> ShortestExchangeSeconds(const std::vector<Span>& spans) {
+  std::optional<double> shortest;
+  for (const auto& [worker, seconds] : ExchangeSecondsByWorker(spans))
+    shortest = std::min(shortest.value_or(seconds), seconds);
+  return shortest;
 }
 
 }  // namespace
@@ -146,6 +154,7 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   line.wall_seconds = static_cast<double>(record.end_ns - record.begin_ns) * 1e-9;
   line.train_seconds = LongestSeconds(open.spans, Phase::kTrain);
   line.evaluate_seconds = LongestSeconds(open.spans, Phase::kEvaluate);
+  line.exchange_seconds = ShortestExchangeSeconds(open.spans);
   return line;
 }
 

@@ -18,6 +18,7 @@
 
 #include "ledger/run_database.h"
 #include "ledger/sample_run.h"
+#include "ledger/span_math.h"
 
 namespace interlude {
 namespace {
@@ -138,6 +139,54 @@ TEST(RecordedRun, OfVersion1IsReadAndIsStillWhatTheSampleRunWrites) {
   EXPECT_EQ(Dump(recorded), fresh_text);
 }
 
+Span SpanOf(Phase phase, uint32_t round, int32_t worker, int64_t begin, int64_t end,
+            bool ok = true) {
+  return {phase, round, worker, kNoWorker, begin, end, 0, 0, 0, 0, 0, ok};
+}
+
+/// A round each: two workers; one that failed beside one that did not; no verify; a second attempt;
+/// a span that ends before it begins; no training.
+std::vector<std::vector<Span>> RoundsOfAllKinds() {
+  return {
+      {SpanOf(Phase::kTrain, 1, 0, 0, 100), SpanOf(Phase::kVerify, 1, 0, 105, 190),
+       SpanOf(Phase::kEvaluate, 1, 0, 190, 500), SpanOf(Phase::kTrain, 1, 1, 7000, 7150),
+       SpanOf(Phase::kVerify, 1, 1, 7152, 7160), SpanOf(Phase::kUpload, 1, 1, 7151, 7170)},
+      {SpanOf(Phase::kTrain, 2, 0, 0, 100), SpanOf(Phase::kVerify, 2, 0, 105, 190),
+       SpanOf(Phase::kTrain, 2, 1, 0, 100), SpanOf(Phase::kUpload, 2, 1, 100, 105, false),
+       SpanOf(Phase::kVerify, 2, 1, 100, 105)},
+      {SpanOf(Phase::kTrain, 3, 0, 0, 100), SpanOf(Phase::kEncode, 3, 0, 100, 105)},
+      {SpanOf(Phase::kTrain, 4, 0, 0, 100), SpanOf(Phase::kUpload, 4, 0, 100, 150, false),
+       SpanOf(Phase::kTrain, 4, 0, 200, 300), SpanOf(Phase::kVerify, 4, 0, 300, 303)},
+      {SpanOf(Phase::kTrain, 5, 0, 0, 100), SpanOf(Phase::kTrain, 5, 0, 900, 800),
+       SpanOf(Phase::kVerify, 5, 0, 100, 111), SpanOf(Phase::kApply, 5, 0, 990, 980)},
+      {SpanOf(Phase::kVerify, 6, 0, 100, 111)},
+  };
+}
+
+TEST(RecordedRun, ItsViewComputesTheExchangeAsSpanMathDoes) {
+  const std::string path = ::testing::TempDir() + fmt::format("/exchange_{}.db", ::getpid());
+  const std::vector<std::vector<Span>> rounds = RoundsOfAllKinds();
+  {
+    auto database = *RunDatabase::Create(path);
+    for (uint32_t i = 1; i <= rounds.size(); ++i)
+      ASSERT_TRUE(database->AddRound({.round = i}, {}, rounds[i - 1]).ok());
+  }
+  {
+    SQLite::Database database(path);
+    SQLite::Statement view(database, "SELECT exchange_s FROM round_summary ORDER BY round");
+    for (const std::vector<Span>& spans : rounds) {
+      ASSERT_TRUE(view.executeStep());
+      const std::map<int32_t, double> seconds = ExchangeSecondsByWorker(spans);
+      ASSERT_EQ(view.getColumn(0).isNull(), seconds.empty());
+      if (seconds.empty()) continue;
+      const auto shortest = std::min_element(seconds.begin(), seconds.end(),
+                                             [](auto a, auto b) { return a.second < b.second; });
+      EXPECT_DOUBLE_EQ(view.getColumn(0).getDouble(), shortest->second);
+    }
+  }
+  ::unlink(path.c_str());
+}
+
 TEST(RecordedRun, ItsViewsSurviveTheLargestValues) {
   const std::string path = ::testing::TempDir() + fmt::format("/extreme_{}.db", ::getpid());
   {
@@ -145,17 +194,20 @@ TEST(RecordedRun, ItsViewsSurviveTheLargestValues) {
     constexpr uint64_t kHuge = ~uint64_t{0};
     constexpr int64_t kMost = static_cast<int64_t>(kHuge >> 1);
     const Span span{Phase::kTrain, 1, 0, kNoWorker, -kMost, kMost, kMost, kMost, kMost, kHuge, 1};
+    const Span verify{Phase::kVerify, 1, 1, kNoWorker, -kMost, kMost};
+    const Span train{Phase::kTrain, 1, 1, kNoWorker, -kMost, -kMost};
     ASSERT_TRUE(database
                     ->AddRound({.round = 1},
                                {{1, 0, kHuge, 1, "x", 1, kHuge, kHuge},
                                 {1, 1, kHuge, 1, "x", 1, kHuge, kHuge}},
-                               {span, span})
+                               {span, span, train, verify})
                     .ok());
   }
   {
     SQLite::Database database(path);
     EXPECT_EQ(database.execAndGet("SELECT upload_bytes FROM round_summary").getInt64(), INT64_MAX);
     EXPECT_EQ(database.execAndGet("SELECT bytes FROM phase_seconds").getInt64(), INT64_MAX);
+    EXPECT_GT(database.execAndGet("SELECT exchange_s FROM round_summary").getDouble(), 1e10);
   }
   ::unlink(path.c_str());
 }

@@ -126,14 +126,22 @@ parts AS (
          min(w.root_hash = r.root_hash) AS hashes_agree
   FROM worker_rounds w JOIN rounds r USING (round) GROUP BY w.round),
 per_worker AS (
-  SELECT round,
-         total((end_ns - begin_ns) * (phase = 'train')) / 1e9 AS train_s,
-         total(end_ns - begin_ns) / 1e9 AS busy_s
-  FROM spans WHERE phase IN ('train', 'evaluate') GROUP BY round, recorded_by),
-training AS (SELECT round, max(train_s) AS train_s, max(busy_s) AS busy_s FROM per_worker GROUP BY round)
+  SELECT round, recorded_by,
+         total(end_ns - begin_ns) / 1e9 AS train_s,
+         max(CASE WHEN end_ns >= begin_ns THEN end_ns END) AS trained_ns
+  FROM spans WHERE phase = 'train' GROUP BY round, recorded_by),
+training AS (SELECT round, max(train_s) AS train_s FROM per_worker GROUP BY round),
+exchange_per_worker AS (
+  SELECT s.round, (max(s.end_ns) - t.trained_ns) / 1e9 AS exchange_s
+  FROM per_worker t JOIN spans s USING (round, recorded_by)
+  WHERE s.phase IN ('encode', 'upload', 'wait', 'download', 'apply', 'verify')
+    AND s.end_ns >= s.begin_ns AND s.end_ns >= t.trained_ns
+  GROUP BY s.round, s.recorded_by
+  HAVING min(s.ok) = 1 AND max(s.phase = 'verify') = 1),
+exchange AS (SELECT round, min(exchange_s) AS exchange_s FROM exchange_per_worker GROUP BY round)
 SELECT n.round, n.wall_s,
        t.train_s AS slowest_train_s,
-       max(0.0, n.wall_s - t.busy_s) AS exchange_s,
+       x.exchange_s,
        min(1.0, t.train_s / n.wall_s) AS slowest_train_share,
        n.workers, n.samples, n.mean_loss,
        p.upload_bytes, p.download_bytes, p.repaired_chunks, p.hashes_agree,
@@ -141,6 +149,7 @@ SELECT n.round, n.wall_s,
 FROM numbered n
 LEFT JOIN parts p USING (round)
 LEFT JOIN training t USING (round)
+LEFT JOIN exchange x USING (round)
 LEFT JOIN evaluations e ON e.after_rounds = n.rounds_done
 ORDER BY n.round;
 )sql";

@@ -28,10 +28,9 @@ std::string PercentOf(double part, double whole) {
 
 std::string Extent(const RunSummary& run) {
   std::string text = fmt::format(
-      "{} in {} with {}: {}, {:.0f} a second.",
-      Count(static_cast<double>(run.rounds.size()), "round"), HumanSeconds(run.wall_seconds),
-      Count(static_cast<double>(run.workers.size()), "worker"),
-      Count(static_cast<double>(run.samples), "sample"), run.samples_per_second);
+      "{} in {} with {}: {}, {} a second.", Count(static_cast<double>(run.rounds.size()), "round"),
+      HumanSeconds(run.wall_seconds), Count(static_cast<double>(run.workers.size()), "worker"),
+      Count(static_cast<double>(run.samples), "sample"), HumanCount(run.samples_per_second));
   if (run.rounds.size() > 1) {
     text += fmt::format(" The first round took {} and is not in the medians.",
                         HumanSeconds(run.rounds[0].wall_seconds));
@@ -41,18 +40,28 @@ std::string Extent(const RunSummary& run) {
   return text;
 }
 
+/// "the exchange took 2.8 ms"; with several workers, where it was shortest and where longest.
+std::string ExchangeOf(const Spread& exchange) {
+  std::string text = fmt::format("the exchange took {}", HumanSeconds(exchange.min));
+  if (exchange.count > 1) {
+    text += fmt::format(" on the worker where it was shortest, {} where longest",
+                        HumanSeconds(exchange.max));
+  }
+  return text;
+}
+
 /// Lines short enough that none needs wrapping.
 std::string MedianRound(const RunSummary& run) {
   const TypicalRound& typical = run.typical;
   std::string text = fmt::format("A median round took {}", HumanSeconds(typical.wall_seconds));
   if (typical.slowest_train_seconds > 0) {
-    text +=
-        fmt::format(", of which {} ({}) was training on the slowest worker;\nthe exchange took {}",
-                    HumanSeconds(typical.slowest_train_seconds),
-                    PercentOf(typical.slowest_train_seconds, typical.wall_seconds),
-                    HumanSeconds(typical.exchange_seconds));
+    text += fmt::format(", of which {} ({}) was training on the slowest worker",
+                        HumanSeconds(typical.slowest_train_seconds),
+                        PercentOf(typical.slowest_train_seconds, typical.wall_seconds));
   }
-  return text + fmt::format("; {} up and {} down per worker and round.\n",
+  if (typical.exchange_of_workers.count > 0)
+    text += ";\n" + ExchangeOf(typical.exchange_of_workers);
+  return text + fmt::format(".\n{} up and {} down per worker and round.\n",
                             HumanBytes(typical.upload_bytes), HumanBytes(typical.download_bytes));
 }
 
@@ -108,8 +117,10 @@ std::string Footer(const RunSummary& run) {
       "busy is the part "
       "spent in the phase itself, cpu the time on a CPU of all its threads, delay the time a "
       "thread was ready but "
-      "had no CPU. Exchange is the round's wall time less the longest training (and evaluation) of "
-      "any worker.",
+      "had no CPU. A worker's exchange is from the end of its local steps to the end of its last "
+      "exchange phase (encode to verify); one that trained faster waits within it for the others, "
+      "so a round's exchange is that of the worker where it was shortest. Training and exchange "
+      "do not add up to the round: messages and evaluation are in neither.",
       kReportWidth);
   text += Wrap(
       "The clocks of different processes are not compared: every figure is a duration within one "

@@ -16,6 +16,10 @@ Json FromSpread(const Spread& spread) {
   return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}};
 }
 
+Json FromSpreadOrNull(const Spread& spread) {
+  return spread.count == 0 ? Json(nullptr) : FromSpread(spread);
+}
+
 Json FromStages(const std::optional<RoundStages>& stages) {
   if (!stages) return nullptr;
   return {{"until_first_delta_seconds", stages->until_first_delta_seconds},
@@ -46,8 +50,9 @@ Json FromRound(const RoundSummary& round) {
       {"wall_seconds", round.wall_seconds},
       {"slowest_train_seconds", OrNull(round.slowest_train_seconds)},
       {"slowest_worker", OrNull(round.slowest_worker)},
-      {"exchange_seconds", OrNull(round.exchange_seconds)},
-      {"train_share", round.train_share.count == 0 ? Json(nullptr) : FromSpread(round.train_share)},
+      {"exchange_seconds", OrNull(round.exchange_seconds())},
+      {"exchange_of_workers", FromSpreadOrNull(round.exchange_of_workers)},
+      {"train_share", FromSpreadOrNull(round.train_share)},
       {"upload_bytes", FromSpread(round.upload_bytes)},
       {"download_bytes", FromSpread(round.download_bytes)},
       {"workers", round.workers},
@@ -67,7 +72,8 @@ Json FromTypical(const TypicalRound& typical) {
   return {{"rounds", typical.rounds},
           {"wall_seconds", typical.wall_seconds},
           {"slowest_train_seconds", typical.slowest_train_seconds},
-          {"exchange_seconds", typical.exchange_seconds},
+          {"exchange_seconds", OrNull(typical.exchange_seconds())},
+          {"exchange_of_workers", FromSpreadOrNull(typical.exchange_of_workers)},
           {"slowest_train_share", typical.slowest_train_share},
           {"upload_bytes", typical.upload_bytes},
           {"download_bytes", typical.download_bytes},
@@ -103,7 +109,7 @@ Json FromTotals(const RunSummary& run) {
       {"wall_seconds", run.wall_seconds},
       {"gap_seconds", run.gap_seconds},
       {"slowest_train_seconds", run.slowest_train_seconds},
-      {"exchange_seconds", run.exchange_seconds},
+      {"exchange_seconds", OrNull(run.exchange_seconds)},
       {"samples", run.samples},
       {"samples_per_second", run.samples_per_second},
       {"upload_bytes", run.upload_bytes},

@@ -35,7 +35,8 @@ const PhaseSummary* FindPhase(const RoundSummary& round, Phase phase) {
 }
 
 std::string LeftOut(size_t rounds) {
-  return fmt::format("... {} rounds left out; the JSON has all", rounds);
+  return fmt::format("... {} left out; interlude report --all lists them",
+                     Count(static_cast<double>(rounds), "round"));
 }
 
 /// Calls row(round) for each round that is listed and puts a note where some are left out.
@@ -81,14 +82,16 @@ std::string StagesSection(const RunSummary& run) {
 }
 
 std::string RoundsTable(const RunSummary& run, const ReportOptions& options) {
-  Table table({"round", "wall", "train", "exch", "train %", "up MB", "down MB", "samples", "loss",
-               "acc %", "workers"},
+  Table table({"round", "wall s", "train s", "exch ms", "train %", "up MB", "down MB", "samples",
+               "loss", "acc %", "workers"},
               0);
   ForListedRounds(run, options, table, [&](const RoundSummary& round) {
+    const std::optional<double> exchange = round.exchange_seconds();
     table.Add({std::to_string(round.round), SecondsText(round.wall_seconds),
-               SecondsText(round.slowest_train_seconds), SecondsText(round.exchange_seconds),
+               SecondsText(round.slowest_train_seconds), exchange ? Milliseconds(*exchange) : "-",
                Percents(round.train_share), Megabytes(round.upload_bytes.median),
-               Megabytes(round.download_bytes.median), std::to_string(round.samples),
+               Megabytes(round.download_bytes.median),
+               HumanCount(static_cast<double>(round.samples)),
                fmt::format("{:.4f}", round.mean_loss),
                round.accuracy ? fmt::format("{:.2f}", 100 * *round.accuracy) : "",
                std::to_string(round.workers)});
@@ -168,7 +171,8 @@ std::string EventsSection(const RunSummary& run, const ReportOptions& options) {
   const size_t skipped =
       run.events.size() > options.max_events ? run.events.size() - options.max_events : 0;
   if (skipped > 0)
-    text += fmt::format("  ... {} earlier events left out; the JSON has all\n", skipped);
+    text +=
+        fmt::format("  ... {} earlier events left out; interlude report --json has all\n", skipped);
   for (size_t i = skipped; i < run.events.size(); ++i) {
     const EventRecord& event = run.events[i];
     const double at = (static_cast<double>(event.at_ns) - static_cast<double>(run.begin_ns)) / 1e9;

@@ -25,16 +25,23 @@ RunSummary RecordedRun() {
   return std::move(run).value();
 }
 
-/// A run of `rounds` rounds of one second with one worker.
-RunSummary LongRun(uint32_t rounds) {
+/// A run of `rounds` rounds of one second. Each worker trains for 900 ms; then worker w exchanges
+/// for (1 + 100 w) * 2.8 ms.
+RunSummary LongRun(uint32_t rounds, int32_t workers = 1) {
   auto database = *RunDatabase::Create(":memory:");
   for (uint32_t i = 1; i <= rounds; ++i) {
-    const Span train{Phase::kTrain, i, 0, kNoWorker, 0, 900'000'000, 900'000'000};
+    std::vector<Span> spans;
+    for (int32_t worker = 0; worker < workers; ++worker) {
+      const int64_t exchange = (1 + 100 * worker) * 2'800'000;
+      spans.push_back({Phase::kTrain, i, worker, kNoWorker, 0, 900'000'000, 900'000'000});
+      spans.push_back(
+          {Phase::kVerify, i, worker, kNoWorker, 900'000'000, 900'000'000 + exchange, exchange});
+    }
     EXPECT_TRUE(
         database
             ->AddRound(
                 {.round = i, .begin_ns = i * 1'000'000'000ll, .end_ns = (i + 1) * 1'000'000'000ll},
-                {}, {train})
+                {}, spans)
             .ok());
   }
   return *AnalyzeRun(*database);
@@ -114,13 +121,30 @@ TEST(RunReport, SaysThatParallelTimesAreNotToBeAddedAndThatClocksAreNotCompared)
 }
 
 TEST(RunReport, TheHeadlineSaysWhereAMedianRoundWent) {
-  std::string text = FormatRunReport(LongRun(12));
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  const std::string text = FormatRunReport(LongRun(12));
   EXPECT_THAT(text, HasSubstr("12 rounds in 12.0 s"));
   EXPECT_THAT(
       text,
       HasSubstr("A median round took 1.00 s, of which 0.90 s (90 %) was training on the slowest "
-                "worker; the exchange took 0.10 s"));
+                "worker;\nthe exchange took 2.8 ms.\n"));
+}
+
+TEST(RunReport, WithSeveralWorkersTheHeadlineSaysOnWhichOfThemTheExchangeIsMeasured) {
+  EXPECT_THAT(
+      FormatRunReport(LongRun(3, 2)),
+      HasSubstr("the exchange took 2.8 ms on the worker where it was shortest, 0.28 s where "
+                "longest.\n"));
+}
+
+TEST(RunReport, WithoutAnExchangeFigureNoneIsClaimed) {
+  auto database = *RunDatabase::Create(":memory:");
+  const Span train{Phase::kTrain, 1, 0, kNoWorker, 0, 900'000'000, 900'000'000};
+  ASSERT_TRUE(database->AddRound({.round = 1, .end_ns = 1'000'000'000}, {}, {train}).ok());
+  const RunSummary run = *AnalyzeRun(*database);
+  EXPECT_THAT(FormatRunReport(run), Not(HasSubstr("the exchange took")));
+  const auto json = nlohmann::json::parse(FormatRunJson(run));
+  for (const auto& part : {json["rounds"][0], json["typical_round"], json["total"]})
+    EXPECT_TRUE(part.at("exchange_seconds").is_null());
 }
 
 TEST(RunReport, ColourOnlyAddsToTheHeadings) {
@@ -136,11 +160,11 @@ TEST(RunReport, ColourOnlyAddsToTheHeadings) {
 TEST(RunReport, ALongRunListsTheFirstRoundAndTheLastOnes) {
   const RunSummary run = LongRun(100);
   const std::string text = FormatRunReport(run, {.max_rounds = 5, .phases_by_round = false});
-  EXPECT_THAT(text, HasSubstr("... 95 rounds left out"));
-  EXPECT_THAT(text, HasSubstr("\n      1  1.000"));
-  EXPECT_THAT(text, HasSubstr("\n     97  1.000"));
-  EXPECT_THAT(text, Not(HasSubstr("\n     96  1.000")));
-  EXPECT_THAT(FormatRunReport(run, {.max_rounds = 0}), Not(HasSubstr("left out;")));
+  EXPECT_THAT(text, HasSubstr("... 95 rounds left out; interlude report --all lists them"));
+  EXPECT_THAT(text, HasSubstr("\n      1   1.000"));
+  EXPECT_THAT(text, HasSubstr("\n     97   1.000"));
+  EXPECT_THAT(text, Not(HasSubstr("\n     96   1.000")));
+  EXPECT_THAT(FormatRunReport(run, {.max_rounds = 0}), Not(HasSubstr("left out")));
   EXPECT_EQ(nlohmann::json::parse(FormatRunJson(run))["rounds"].size(), 100u);
 }
 

@@ -20,8 +20,8 @@ std::string FormatRunReport(const RunSummary& run, const ReportOptions& options)
   if (!run.rounds.empty()) {
     text += Section("A median round", internal::StagesSection(run), options);
     text += Section(
-        "Rounds (seconds; train: the slowest worker's; train %: min/median/max over workers; MB a "
-        "worker)",
+        "Rounds (train: the longest, exch: the shortest of any worker; train %: min/median/max; "
+        "MB a worker)",
         internal::RoundsTable(run, options), options);
     text += Section(
         "Phases of a median round (milliseconds; min, median, max over the n workers concerned; MB "

@@ -41,11 +41,13 @@ std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
 /// become '?'.
 std::string Printable(std::string_view text);
 
-/// "3.08 s", "108.1 s", "1 h 02 min": as many digits as help.
+/// "2.8 ms", "64 ms", "3.08 s", "108.1 s", "1 h 02 min": as many digits as help.
 std::string HumanSeconds(double seconds);
 /// "0.45 MB", "1.2 GB" (powers of ten).
 std::string HumanBytes(double bytes);
-/// "1 chunk", "3 chunks".
+/// "184,320".
+std::string HumanCount(double number);
+/// "1 chunk", "3 chunks", "184,320 samples".
 std::string Count(double number, std::string_view word);
 
 }  // namespace interlude
