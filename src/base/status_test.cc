@@ -108,7 +108,7 @@ TEST(StatusOr, ValuesThatOnlyMoveMoveOut) {
 TEST(StatusOrDeathTest, ReadingAMissingValueAborts) {
   const StatusOr<int> failed = Half(1);
   EXPECT_DEATH((void)failed.value(), "value of a failed StatusOr: INVALID_ARGUMENT: 1 is odd");
-  EXPECT_DEATH(StatusOr<int>{OkStatus()}, "needs an error");
+  EXPECT_DEATH(static_cast<void>(StatusOr<int>{OkStatus()}), "needs an error");
 }
 
 TEST(CheckDeathTest, AFailedCheckNamesPlaceConditionAndMessage) {
