@@ -98,6 +98,7 @@ Status ScriptedCoordinator::PlaySession(SessionStream& stream) {
                                                 .config_toml = FormatRunConfig(script_.config)})));
   INTERLUDE_ASSIGN_OR_RETURN(const WorkerMessage offer, ReadOne(stream));
   MakeBase(std::get<BaseOfferMessage>(offer));
+  if (script_.drop_while_gathering) return SayGoodbye(stream);
   stream.Write(ToProto(CoordinatorMessage(ProvideBaseMessage{})));
   {
     MutexLock lock(mutex_);
@@ -114,6 +115,10 @@ Status ScriptedCoordinator::PlaySession(SessionStream& stream) {
         ToProto(CoordinatorMessage(FinishMessage{.after_rounds = script_.config.round.rounds})));
     INTERLUDE_RETURN_IF_ERROR(ReadUntil<EvaluationReportMessage>(stream));
   }
+  return SayGoodbye(stream);
+}
+
+Status ScriptedCoordinator::SayGoodbye(SessionStream& stream) {
   stream.Write(ToProto(
       CoordinatorMessage(GoodbyeMessage{script_.goodbye.code(), script_.goodbye.message()})));
   (void)ReadUntil<JoinMessage>(stream);  // until the worker has left

@@ -32,7 +32,8 @@ struct Script {
       false;  // the first StartRound asks to repair a chunk that the layout has not
   bool wrong_base_root = false;
   bool evaluate_first = false;
-  bool drop_in_round = false;  // says Goodbye{goodbye} instead of sending any sync chunk
+  bool drop_while_gathering = false;  // says Goodbye{goodbye} instead of asking for the base
+  bool drop_in_round = false;         // says Goodbye{goodbye} instead of sending any sync chunk
   /// The answer to an upload's attempt after it was read whole; OK stores it.
   std::function<Status(uint32_t attempt)> answer_upload;
   /// May spoil a piece of the sync delta; returning false breaks the download there.
@@ -81,6 +82,8 @@ class ScriptedCoordinator final : public v1::Coordinator::Service {
 
  private:
   Status PlaySession(SessionStream& stream);
+  /// Says Goodbye{goodbye} and reads until the worker has left.
+  Status SayGoodbye(SessionStream& stream);
   Status PlayRound(SessionStream& stream, uint32_t round);
   StatusOr<WorkerMessage> ReadOne(SessionStream& stream);
   /// Reads, keeping all, until a message of this kind; Cancelled when the worker leaves instead.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/cpu_quota.h"
+#include "base/host_name.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "protocol/worker_session.h"
@@ -21,11 +22,6 @@ constexpr std::chrono::milliseconds kAskEvery{100};
 /// How long a Goodbye may lag behind the failure of a call that the coordinator ended because of
 /// it.
 constexpr std::chrono::milliseconds kGoodbyeLag{500};
-
-std::string HostName() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
-}
 
 /// One stay at a coordinator. Owned and called by one thread.
 class Worker {
@@ -51,8 +47,10 @@ class Worker {
   Status MakeModel(const WelcomeMessage& welcome);
   void ChooseThreads();
   bool KeepGoing() const { return !stop_() && !control_->over(); }
+  Status Heard(const GoodbyeMessage& goodbye);
   Status CoordinatorsWord();
   Status Ended();
+  Status DepartAsTold();
   Status Depart(const Status& status);
 
   const WorkerOptions& options_;
@@ -62,6 +60,7 @@ class Worker {
   const CpuLimits limits_ = ReadCpuLimits();
   int threads_ = 1;
   WorkerSession session_;
+  bool goodbye_heard_ = false;
   WorkerOutcome outcome_;
   RunConfig config_;
   SpanRecorder spans_;
@@ -88,7 +87,7 @@ Status Worker::Join() {
   bulk_ = v1::Coordinator::NewStub(channels.bulk);
   control_ = std::make_unique<ControlStream>(channels.control, options_.coordinator);
   control_->Send(JoinMessage{.software = kSoftwareVersion,
-                             .host = HostName(),
+                             .host = HostName("unknown"),
                              .process_id = ::getpid(),
                              .requested_worker = options_.requested_worker,
                              .visible_cores = limits_.visible_cores,
@@ -159,8 +158,15 @@ Worker::Handled Worker::On(const FinishMessage& finish) {
 }
 
 Worker::Handled Worker::On(const GoodbyeMessage& goodbye) {
-  if (goodbye.code != StatusCode::kOk) return Status(goodbye.code, goodbye.reason);
+  INTERLUDE_RETURN_IF_ERROR(Heard(goodbye));
   return true;
+}
+
+/// What a Goodbye means where the worker stands: a good end only when all is done.
+Status Worker::Heard(const GoodbyeMessage& goodbye) {
+  goodbye_heard_ = true;
+  if (goodbye.code == StatusCode::kOk) return session_.Done();
+  return Status(goodbye.code, goodbye.reason);
 }
 
 /// The stream has ended without a Goodbye.
@@ -188,36 +194,40 @@ Status Worker::HandleMessages() {
 }
 
 /// What the coordinator said at the end, when the stay was ended from its side in the middle of
-/// something.
+/// something. Cancelled when told to stop while waiting for it.
 Status Worker::CoordinatorsWord() {
-  for (;;) {
+  while (!stop_()) {
     const bool ended = control_->ended();
     const std::optional<CoordinatorMessage> message = control_->ReceiveFor(kAskEvery);
     if (message.has_value()) {
       const auto* goodbye = std::get_if<GoodbyeMessage>(&*message);
-      if (goodbye != nullptr) return Status(goodbye->code, goodbye->reason);
+      if (goodbye != nullptr) return Heard(*goodbye);
     } else if (ended) {
       return Ended();
     }
   }
+  return CancelledError("told to stop");
+}
+
+Status Worker::DepartAsTold() {
+  control_->Leave({.reason = "told to stop"});
+  return CancelledError("worker {} was told to stop and has left after {} rounds", outcome_.worker,
+                        outcome_.rounds);
 }
 
 /// Chooses the word that tells most, says it to the coordinator, and returns it.
 Status Worker::Depart(const Status& status) {
-  if (status.ok()) {
+  if (status.ok() || goodbye_heard_) {
     control_->Leave({.reason = "the coordinator said goodbye"});
     return status;
   }
-  if (stop_()) {
-    control_->Leave({.reason = "told to stop"});
-    return CancelledError("worker {} was told to stop and has left after {} rounds",
-                          outcome_.worker, outcome_.rounds);
-  }
+  if (stop_()) return DepartAsTold();
   const bool maybe_ended_from_there =
       status.code() == StatusCode::kCancelled || status.code() == StatusCode::kUnavailable ||
       status.code() == StatusCode::kAborted || status.code() == StatusCode::kFailedPrecondition;
   if (maybe_ended_from_there && control_->OverWithin(kGoodbyeLag)) {
     const Status word = CoordinatorsWord();
+    if (!goodbye_heard_ && stop_()) return DepartAsTold();
     control_->Leave({.reason = "the coordinator ended the stay"});
     return word.ok() && status.code() != StatusCode::kCancelled ? status : word;
   }

@@ -202,6 +202,46 @@ TEST_P(WorkerFaults, BeingDroppedInTheMiddleOfAnExchangeEndsItWithTheReason) {
   EXPECT_EQ(run.outcome.status(), script.goodbye);
 }
 
+TEST(Worker, BeingDroppedWhileItWaitsForTheRunToBeginEndsItWithTheReason) {
+  Script script = SmallScript();
+  script.drop_while_gathering = true;
+  // One code that failed calls have too, and one that they have not.
+  for (const Status& goodbye : {UnavailableError("worker 0 joined too late to take part"),
+                                InvalidArgumentError("worker 0 has another model")}) {
+    script.goodbye = goodbye;
+    const Played run = Play(script);
+    EXPECT_EQ(run.outcome.status(), goodbye);
+    ASSERT_EQ(run.seen.leaves.size(), 1u);
+    EXPECT_FALSE(run.seen.leaves[0].failed);
+  }
+}
+
+TEST_P(WorkerFaults, BeingDroppedBetweenRoundsEndsItWithTheReason) {
+  Script script = SmallScript(GetParam());
+  script.goodbye = CancelledError("stopped by SIGINT");
+  const Played run = Play(script);
+  EXPECT_EQ(run.outcome.status(), script.goodbye);
+  EXPECT_EQ(run.seen.reports.size(), 3u);
+  ASSERT_EQ(run.seen.leaves.size(), 1u);
+  EXPECT_FALSE(run.seen.leaves[0].failed);
+}
+
+TEST(Worker, AGoodEndBeforeTheRoundsIsNotTaken) {
+  Script script = SmallScript();
+  script.drop_while_gathering = true;
+  const Status status = Play(script).outcome.status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("'done' came while worker 0 is ready"));
+}
+
+TEST_P(WorkerFaults, AGoodEndInTheMiddleOfARoundIsNotTaken) {
+  Script script = SmallScript(GetParam());
+  script.drop_in_round = true;
+  const Status status = Play(script).outcome.status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("'done' came while worker 0 is in a round (round 1)"));
+}
+
 TEST_P(WorkerFaults, StopsPolitelyWhenToldToWhileTraining) {
   std::atomic<bool> stop = false;
   const Played run = Play(
