@@ -47,8 +47,12 @@ inline constexpr std::array kAllPhases = {
 std::string_view PhaseName(Phase phase);
 /// One sentence for people: what is inside the phase.
 std::string_view PhaseMeaning(Phase phase);
+/// Numbers from here on are the coordinator's.
+inline constexpr int kFirstCoordinatorPhase = 32;
 /// True for the phases that workers record, false for the coordinator's.
-constexpr bool IsWorkerPhase(Phase phase) { return static_cast<int>(phase) < 32; }
+constexpr bool IsWorkerPhase(Phase phase) {
+  return static_cast<int>(phase) < kFirstCoordinatorPhase;
+}
 
 std::optional<Phase> PhaseFromNumber(int number);
 std::optional<Phase> PhaseFromName(std::string_view name);

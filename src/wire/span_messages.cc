@@ -10,8 +10,6 @@ namespace interlude::internal {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-/// Phases from here on are the coordinator's own (ledger/span.h).
-constexpr int kFirstCoordinatorPhase = 32;
 
 StatusOr<Span> ReadSpan(const v1::Span& proto) {
   INTERLUDE_RETURN_IF_ERROR(CheckRange("phase", proto.phase(), 1, kFirstCoordinatorPhase - 1));
