@@ -3,11 +3,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <memory>
 
+#include "base/host_name.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -34,11 +34,6 @@ void TellParent(int ready_fd, const std::string& line) {
   }
 }
 
-std::string HostName() {
-  std::array<char, 256> name = {};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "HOST";
-}
-
 StatusOr<CoordinatorOptions> Prepare(const RunOptions& options) {
   CoordinatorOptions prepared;
   INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(options.config));
@@ -57,14 +52,14 @@ int Run(const CoordinatorCommandOptions& options) {
   InitLog("coordinator");
   signal(SIGPIPE, SIG_IGN);  // the run goes on when nobody reads its progress any more
 
+  std::atomic<bool> interrupted = false;  // outlives the thread that sets it
+  StopSignals signals;                    // before any thread
   ProgressPrinter printer(StandardOutput(options.run.quiet),
                           [&] { TellParent(options.ready_fd, "started"); });
-  StopSignals signals;  // before the coordinator's threads
   auto started = Coordinator::Start(*prepared, SystemClock(), &printer);
   if (!started.ok()) return Fail(started.status(), ExitCodeFor(started.status()));
   const std::shared_ptr<Coordinator> coordinator = *std::move(started);
 
-  std::atomic<bool> interrupted = false;
   signals.Watch([coordinator, &interrupted](int signal_number) {
     interrupted = true;
     coordinator->Stop(fmt::format("stopped by {}", StopSignalName(signal_number)));
@@ -72,7 +67,8 @@ int Run(const CoordinatorCommandOptions& options) {
   if (options.ready_fd >= 0) {
     TellParent(options.ready_fd, coordinator->address());
   } else if (!options.run.quiet) {
-    printer.PrintLine(FormatInvitation(coordinator->address(), prepared->workers, HostName()));
+    printer.PrintLine(
+        FormatInvitation(coordinator->address(), prepared->workers, HostName("HOST")));
   }
 
   const auto outcome = coordinator->Wait();

@@ -26,8 +26,8 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& config, W
 int Run(const WorkerCommandOptions& options) {
   InitLog(options.id ? fmt::format("worker {}", *options.id) : "worker");
   signal(SIGPIPE, SIG_IGN);
-  StopSignals signals;  // before any thread
-  std::atomic<bool> stop = false;
+  std::atomic<bool> stop = false;  // outlives the thread that sets it
+  StopSignals signals;             // before any thread
   signals.Watch([&stop](int signal_number) {
     LogInfo("{}: leaving", StopSignalName(signal_number));
     stop = true;
