@@ -69,6 +69,7 @@ class CoordinatorImpl final : public Coordinator {
   ~CoordinatorImpl() override {
     Stop("the coordinator is going away");
     if (thread_.joinable()) thread_.join();
+    RefuseAllEvents(shared_.events, UnavailableError("the coordinator could not start"));
     ShutDown();
   }
 
@@ -120,6 +121,7 @@ class CoordinatorImpl final : public Coordinator {
     server_.server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
     server_.server->Wait();
     server_.server.reset();
+    if (book_ != nullptr) book_->Close();  // handlers recorded to the end
   }
 
   const CoordinatorOptions options_;

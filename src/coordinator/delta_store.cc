@@ -51,7 +51,7 @@ Status DeltaStore::Seal(uint32_t round, WorkerId worker, uint32_t chunk,
                         const Hash128& payload_hash) {
   if (Sealed(round, worker, chunk)) return OkStatus();
   INTERLUDE_RETURN_IF_ERROR(
-      ValidatePayload(codec_, Delta(round, worker, chunk), layout_.chunk(chunk).count)
+      ValidatePayload(codec_, FindDelta(round, worker, chunk), layout_.chunk(chunk).count)
           .WithContext(
               fmt::format("delta from worker {}, round {}, chunk {}", worker, round, chunk)));
   INTERLUDE_RETURN_IF_ERROR(
@@ -66,6 +66,12 @@ std::span<const std::byte> DeltaStore::Delta(uint32_t round, WorkerId worker,
   return journal_->Read(round, static_cast<uint32_t>(worker), chunk);
 }
 
+std::span<const std::byte> DeltaStore::FindDelta(uint32_t round, WorkerId worker,
+                                                 uint32_t chunk) const {
+  const auto found = journal_->Find(round, static_cast<uint32_t>(worker), chunk);
+  return found.ok() ? *found : std::span<const std::byte>();
+}
+
 std::span<std::byte> DeltaStore::MutableSync(uint32_t round, uint32_t chunk) {
   return journal_->Mutable(round, sync_slot_, chunk);
 }
@@ -76,6 +82,10 @@ Status DeltaStore::SealSync(uint32_t round, uint32_t chunk, const Hash128& paylo
 
 std::span<const std::byte> DeltaStore::Sync(uint32_t round, uint32_t chunk) const {
   return journal_->Read(round, sync_slot_, chunk);
+}
+
+StatusOr<std::span<const std::byte>> DeltaStore::FindSync(uint32_t round, uint32_t chunk) const {
+  return journal_->Find(round, sync_slot_, chunk);
 }
 
 }  // namespace interlude

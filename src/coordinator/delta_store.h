@@ -37,13 +37,17 @@ class DeltaStore {
                std::span<const std::byte> bytes);
   /// The same handler. Checks a whole chunk (sizes, finite scales) and seals it.
   Status Seal(uint32_t round, WorkerId worker, uint32_t chunk, const Hash128& payload_hash);
-  /// Any thread, for a chunk that is whole.
+  /// The round thread, for a chunk of an open round that is whole.
   std::span<const std::byte> Delta(uint32_t round, WorkerId worker, uint32_t chunk) const;
+  /// A handler. Empty when the round is no longer in the journal: the worker came too late.
+  std::span<const std::byte> FindDelta(uint32_t round, WorkerId worker, uint32_t chunk) const;
 
   /// Round thread: where the sync chunk is made.
   std::span<std::byte> MutableSync(uint32_t round, uint32_t chunk);
   Status SealSync(uint32_t round, uint32_t chunk, const Hash128& payload_hash);
   std::span<const std::byte> Sync(uint32_t round, uint32_t chunk) const;
+  /// A handler. FailedPrecondition when the round is no longer in the journal.
+  StatusOr<std::span<const std::byte>> FindSync(uint32_t round, uint32_t chunk) const;
 
   const std::vector<size_t>& chunk_bytes() const { return chunk_bytes_; }
 

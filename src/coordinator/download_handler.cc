@@ -25,36 +25,43 @@ struct DownloadCall {
   }
 };
 
-Status SendSync(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
+Status SendSyncChunk(const DownloadCall& call, uint32_t chunk, PhaseTimer& send) {
   const uint32_t round = call.order.round;
-  PhaseTimer send(Phase::kSend, round, kNoWorker, call.shared.clock, call.order.worker);
-  for (const uint32_t chunk : chunks) {
-    INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes, call.shared.board.Wait(round, chunk, [&] {
-      return call.GivenUp();
-    }));
-    auto scope = send.Enter();
-    const std::span<const std::byte> payload = call.exchange.deltas->Sync(round, chunk);
-    if (!call.Send(chunk, payload, hashes)) {
-      return UnavailableError("worker {} closed its download of round {}", call.order.worker,
-                              round);
-    }
-    send.AddBytes(payload.size());
-    send.AddChunk();
+  const auto gone = [&] { return call.GivenUp(); };
+  INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes, call.shared.board.Wait(round, chunk, gone));
+  INTERLUDE_ASSIGN_OR_RETURN(const std::span<const std::byte> payload,
+                             call.exchange.deltas->FindSync(round, chunk));
+  auto scope = send.Enter();
+  if (!call.Send(chunk, payload, hashes)) {
+    return UnavailableError("worker {} closed its download of round {}", call.order.worker, round);
   }
-  call.shared.spans.Record(send.Finish());
+  send.AddBytes(payload.size());
+  send.AddChunk();
   return OkStatus();
 }
 
-/// The base does not change while a member may ask for it: see RunMachine.
+Status SendSync(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
+  PhaseTimer send(Phase::kSend, call.order.round, kNoWorker, call.shared.clock, call.order.worker);
+  Status status;
+  for (size_t i = 0; status.ok() && i < chunks.size(); ++i) {
+    status = SendSyncChunk(call, chunks[i], send);
+  }
+  if (!status.ok()) send.MarkFailed();
+  if (send.entered()) call.shared.spans.Record(send.Finish());
+  return status;
+}
+
+/// Each chunk is copied while no merge changes it: what is sent is whole, whatever round it is of.
 Status SendBase(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
   if (!call.session.member) {
     return FailedPreconditionError(
         "worker {} takes part in no round yet and may not ask for the base", call.order.worker);
   }
-  const Merger& merger = *call.exchange.merger;
+  Buffer copy("base chunk to send", call.exchange.base_chunk_bytes.front());
   for (const uint32_t chunk : chunks) {
-    const Hash128 hash = merger.chunk_hashes()[chunk];
-    if (call.GivenUp() || !call.Send(chunk, merger.BaseChunk(chunk), ChunkHashes{hash, hash})) {
+    const std::span<std::byte> bytes = copy.bytes().first(call.exchange.base_chunk_bytes[chunk]);
+    const Hash128 hash = call.exchange.merger->CopyBaseChunk(chunk, bytes);
+    if (call.GivenUp() || !call.Send(chunk, bytes, ChunkHashes{hash, hash})) {
       return UnavailableError("worker {} closed its download of the base", call.order.worker);
     }
   }

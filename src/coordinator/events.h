@@ -31,11 +31,12 @@ struct SessionClosedEvent {
   std::shared_ptr<Session> session;
   std::string reason;
 };
-/// An upload begins; the handler waits for the answer.
+/// An upload begins; the handler waits for the answer: the generation it stores under.
+/// AlreadyExists: what it brings is here already, and the upload counts as done.
 struct UploadBegunEvent {
   std::shared_ptr<Session> session;
   UploadHeader header;
-  std::promise<Status> reply;
+  std::promise<StatusOr<uint64_t>> reply;
 };
 /// A delta chunk is whole, checked and in the journal.
 struct ChunkStoredEvent {
@@ -56,5 +57,8 @@ struct StopEvent {
 using Event = std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent,
                            ChunkStoredEvent, BaseStoredEvent, StopEvent>;
 using EventQueue = Queue<Event>;
+
+/// Closes the queue and answers the handlers that wait for an event nobody will handle any more.
+void RefuseAllEvents(EventQueue& events, const Status& reason);
 
 }  // namespace interlude

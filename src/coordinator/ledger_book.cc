@@ -103,12 +103,18 @@ void LedgerBook::Sort(std::vector<Span> spans) {
 }
 
 void LedgerBook::WorkerSpans(WorkerId worker, std::vector<Span> spans) {
+  // The final evaluation's spans carry the number of the round that would have come next.
+  std::erase_if(spans, [this](const Span& span) { return span.round > newest_ + 1; });
   for (Span& span : spans) span.recorded_by = worker;
   Sort(std::move(spans));
 }
 
 void LedgerBook::Report(WorkerId worker, const RoundReportMessage& report) {
   OpenRound& open = open_[report.round];
+  if (std::any_of(open.workers.begin(), open.workers.end(),
+                  [&](const WorkerRoundRecord& known) { return known.worker == worker; })) {
+    return;
+  }
   WorkerRoundRecord record;
   record.round = report.round;
   record.worker = worker;
@@ -163,6 +169,10 @@ void LedgerBook::Evaluation(const EvaluationRecord& evaluation) {
 }
 
 void LedgerBook::Close() {
+  if (recorder_.dropped() > 0) {
+    LogWarning("{} spans were dropped: more were recorded in a round than are kept",
+               recorder_.dropped());
+  }
   Sort(recorder_.Take());
   std::vector<Span> rest = std::exchange(late_spans_, {});
   for (auto& [round, open] : open_) rest.insert(rest.end(), open.spans.begin(), open.spans.end());

@@ -19,8 +19,8 @@ namespace interlude {
 
 class LedgerBook {
  public:
-  /// A database that fails (a full disk) is logged once and the run goes on without its ledger: the
-  /// account is worth less than the model. `failed()` says so.
+  /// A database that fails (a full disk) is logged once and the run goes on: the account is
+  /// worth less than the model. `failed()` says so.
   LedgerBook(std::unique_ptr<RunDatabase> database, SpanRecorder& recorder, const Clock& clock);
 
   void Meta(const std::string& key, const std::string& value);
@@ -30,15 +30,19 @@ class LedgerBook {
   void Left(WorkerId worker, const std::string& reason);
   void Event(const std::string& kind, WorkerId worker, const std::string& text);
 
-  /// A worker's spans, as it sent them; they are the worker's whatever they claim.
+  /// Rounds up to this one may have spans.
+  void RoundStarted(uint32_t round) { newest_ = round; }
+  /// A worker's spans, as it sent them; they are the worker's whatever they claim, and those of
+  /// rounds that have not started are dropped.
   void WorkerSpans(WorkerId worker, std::vector<Span> spans);
+  /// A second report of a worker for a round counts for nothing.
   void Report(WorkerId worker, const RoundReportMessage& report);
 
   /// Writes the round and returns its line for the observer.
   RunObserver::RoundLine EndRound(const RoundExchange& exchange, const Hash128& root,
                                   uint32_t rounds);
   void Evaluation(const EvaluationRecord& evaluation);
-  /// Writes what is left over.
+  /// Writes what is left over; called when nobody records any more.
   void Close();
 
   bool failed() const { return failed_; }
@@ -58,6 +62,7 @@ class LedgerBook {
   std::map<WorkerId, WorkerRecord> joined_;  // who is here
   std::map<uint32_t, OpenRound> open_;
   uint32_t first_open_ = kFirstRound;
+  uint32_t newest_ = kBeforeRounds;
   std::vector<Span> late_spans_;  // of no round, or of rounds that were written already
   bool failed_ = false;
 };

@@ -114,6 +114,12 @@ std::span<const std::byte> Merger::BaseChunk(uint32_t chunk) const {
   return base_.bytes().subspan(range.begin * sizeof(float), range.count * sizeof(float));
 }
 
+Hash128 Merger::CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const {
+  MutexLock lock(base_mutex_);
+  std::ranges::copy(BaseChunk(chunk), out.begin());
+  return chunk_hashes_[chunk];
+}
+
 Status Merger::HashBase() {
   const std::span<const float> base = base_.floats();
   for (uint32_t c = 0; c < layout_.num_chunks(); ++c) {
@@ -166,6 +172,7 @@ Status Merger::MergeChunk(const MergeOrder& order,
   phases.outer_step.AddBytes(range.count * sizeof(float));
 
   EncodeOutcome outcome;
+  MutexLock lock(base_mutex_);
   InPhase(phases.encode_sync, pool_,
           [&] { outcome = EncodeUpdate(codec_, sum, residual, base, sync, pool_); });
   phases.encode_sync.AddBytes(sync.size());

@@ -10,6 +10,7 @@
 
 #include "base/hash128.h"
 #include "base/memory_account.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "codec/chunk_codec.h"
@@ -51,6 +52,10 @@ class Merger {
                     const std::vector<std::span<const std::byte>>& payloads,
                     std::span<std::byte> sync, MergePhases& phases);
 
+  /// Any thread: copies a chunk of the base as it is between two merges, and returns its hash.
+  /// `out` has the chunk's size.
+  Hash128 CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const;
+
   std::span<const float> base() const { return base_.floats(); }
   std::span<const std::byte> BaseChunk(uint32_t chunk) const;
   const Layout& layout() const { return layout_; }
@@ -75,6 +80,8 @@ class Merger {
   Buffer residual_;  // what encoding the sync delta lost; empty with fp32
   Buffer sum_;       // one chunk
   std::vector<Hash128> chunk_hashes_;
+  /// Held while a chunk of base and its hash change, and while one is copied.
+  mutable Mutex base_mutex_;
 };
 
 /// The codec and optimizer that a configuration names.

@@ -12,9 +12,16 @@ void RoundThread::CarryOutActions() {
     const std::vector<Action> actions = machine_.TakeActions();
     if (actions.empty()) return;
     for (const Action& action : actions) {
+      // What the machine wanted before it was told of a failure must not be built upon.
+      if (failed_ && !std::holds_alternative<EndRun>(action)) continue;
       std::visit([this](const auto& specific) { Do(specific); }, action);
     }
   }
+}
+
+void RoundThread::Fail(const Status& reason) {
+  failed_ = true;
+  machine_.Stop(reason, shared_.clock.Now());
 }
 
 void RoundThread::Do(const AskForBase& action) {
@@ -25,12 +32,14 @@ void RoundThread::Do(const AskForBase& action) {
 void RoundThread::Do(const StartRound& action) {
   const uint32_t round = action.round;
   const uint32_t num_chunks = exchange_->merger->layout().num_chunks();
-  const Status status = exchange_->deltas->BeginRound(round);
-  if (!status.ok()) {
-    machine_.Stop(status.WithContext("the journal cannot be written"), shared_.clock.Now());
-    return;
-  }
+  // The board forgets the round whose place in the journal this one takes, before it is taken.
   shared_.board.BeginRound(round, num_chunks);
+  const Status status = exchange_->deltas->BeginRound(round);
+  if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
+  if (round == kFirstRound) {
+    observer_.RunStarted(exchange_->merger->layout().total_params(), num_chunks);
+  }
+  book_.RoundStarted(round);
   phases_.try_emplace(round, round, shared_.clock);
   chunks_merged_ = 0;
   if (action.evaluate) evaluations_.Begin(round - 1, action.members);
@@ -67,10 +76,7 @@ void RoundThread::Do(const MergeChunk& action) {
   ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
   const Status status =
       exchange_->merger->MergeChunk(order, payloads, sync, phases_.at(order.round));
-  if (!status.ok()) {
-    machine_.Stop(status, shared_.clock.Now());
-    return;
-  }
+  if (!status.ok()) return Fail(status);
   ++chunks_merged_;
   machine_.ChunkMerged(order.round, order.chunk, shared_.clock.Now());
   ReportProgress();
@@ -78,18 +84,17 @@ void RoundThread::Do(const MergeChunk& action) {
 
 void RoundThread::Do(const SendSyncChunk& action) {
   if (options_.config.round.exchange == ExchangeMode::kBarrier) SaveEveryRound(action.round);
+  if (failed_) return;
   const Hash128 payload_hash = HashBytes(exchange_->deltas->Sync(action.round, action.chunk));
   const Status status = exchange_->deltas->SealSync(action.round, action.chunk, payload_hash);
-  if (!status.ok()) {
-    machine_.Stop(status.WithContext("the journal cannot be written"), shared_.clock.Now());
-    return;
-  }
+  if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
   shared_.board.Post(action.round, action.chunk,
                      ChunkHashes{payload_hash, exchange_->merger->chunk_hashes()[action.chunk]});
 }
 
 void RoundThread::Do(const CommitRound& action) {
   SaveEveryRound(action.round);
+  if (failed_) return;
   const MergePhases& phases = phases_.at(action.round);
   for (const PhaseTimer* timer :
        {&phases.aggregate, &phases.outer_step, &phases.encode_sync, &phases.hash}) {
@@ -163,8 +168,7 @@ void RoundThread::SaveEveryRound(uint32_t round) {
   save.AddBytes(exchange_->merger->base().size_bytes());
   if (!status.ok()) {
     save.MarkFailed();
-    machine_.Stop(status.WithContext("the full model of the round cannot be written"),
-                  shared_.clock.Now());
+    Fail(status.WithContext("the full model of the round cannot be written"));
   }
   shared_.spans.Record(save.Finish());
 }

@@ -43,26 +43,35 @@ void RoundThread::On(SessionClosedEvent& event) {
 }
 
 void RoundThread::On(UploadBegunEvent& event) {
-  Status status = OkStatus();
-  if (!IsCurrent(*event.session)) {
-    status = PermissionDeniedError("worker {} no longer takes part", event.header.worker);
-  } else if (exchange_ == nullptr) {
-    status = FailedPreconditionError("worker {} uploads before it has told its layout",
-                                     event.header.worker);
-  } else if (event.header.kind == UploadKind::kBase) {
-    if (machine_.stage() != RunMachine::Stage::kAwaitingBase || base_from_ != event.header.worker) {
-      status = FailedPreconditionError("worker {} was not asked for the first base",
-                                       event.header.worker);
-    }
-  } else if (event.header.codec != exchange_->merger->codec()) {
-    status = InvalidArgumentError("worker {} sends codec {}, this run uses {}", event.header.worker,
-                                  static_cast<int>(event.header.codec),
-                                  static_cast<int>(exchange_->merger->codec()));
+  const Status status = MayUpload(*event.session, event.header);
+  if (status.ok()) {
+    event.reply.set_value(event.session->BeginUpload());
   } else {
-    status = machine_.UploadBegun(event.header.worker, event.header.round, event.header.samples,
-                                  shared_.clock.Now());
+    event.reply.set_value(status);
   }
-  event.reply.set_value(status);
+}
+
+Status RoundThread::MayUpload(const Session& session, const UploadHeader& header) {
+  if (!IsCurrent(session)) {
+    return PermissionDeniedError("worker {} no longer takes part", header.worker);
+  }
+  if (exchange_ == nullptr) {
+    return FailedPreconditionError("worker {} uploads before it has told its layout",
+                                   header.worker);
+  }
+  if (header.kind == UploadKind::kBase) {
+    if (base_from_ != header.worker) {
+      return FailedPreconditionError("worker {} was not asked for the first base", header.worker);
+    }
+    if (base_stored_) return AlreadyExistsError("the first base is here already");
+    return OkStatus();
+  }
+  if (header.codec != exchange_->merger->codec()) {
+    return InvalidArgumentError("worker {} sends codec {}, this run uses {}", header.worker,
+                                static_cast<int>(header.codec),
+                                static_cast<int>(exchange_->merger->codec()));
+  }
+  return machine_.UploadBegun(header.worker, header.round, header.samples, shared_.clock.Now());
 }
 
 void RoundThread::On(ChunkStoredEvent& event) {
@@ -74,13 +83,21 @@ void RoundThread::On(ChunkStoredEvent& event) {
 }
 
 void RoundThread::On(BaseStoredEvent& event) {
-  Status status = PermissionDeniedError("this worker no longer takes part");
-  if (IsCurrent(*event.session)) {
-    status = exchange_->merger->HashBase();
-    if (status.ok()) status = machine_.BaseReceived(event.session->worker, shared_.clock.Now());
-  }
+  const Status status = AcceptBase(*event.session);
   event.reply.set_value(status);
   if (!status.ok() && IsCurrent(*event.session)) Remove(event.session->worker, status);
+}
+
+Status RoundThread::AcceptBase(Session& session) {
+  if (!IsCurrent(session) || base_from_ != session.worker) {
+    return PermissionDeniedError("this worker no longer provides the first base");
+  }
+  if (base_stored_) return OkStatus();
+  session.FenceUploads();  // from here on the base belongs to the merges
+  INTERLUDE_RETURN_IF_ERROR(exchange_->merger->HashBase());
+  INTERLUDE_RETURN_IF_ERROR(machine_.BaseReceived(session.worker, shared_.clock.Now()));
+  base_stored_ = true;
+  return OkStatus();
 }
 
 void RoundThread::On(StopEvent& event) {
@@ -98,10 +115,11 @@ Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
     return InvalidArgumentError("worker {} offers {} chunk hashes for a layout with {} chunks",
                                 worker, message.chunk_hashes.size(), num_chunks);
   }
+  INTERLUDE_RETURN_IF_ERROR(machine_.WorkerReady(worker, num_chunks, shared_.clock.Now()));
   members_[worker].offered_hashes = std::move(message.chunk_hashes);
   book_.WorkerSpans(worker, std::move(message.spans));
   book_.Ready(worker, message.threads);
-  return machine_.WorkerReady(worker, num_chunks, shared_.clock.Now());
+  return OkStatus();
 }
 
 Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
@@ -130,7 +148,6 @@ Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
   book_.Meta(kMetaParameters, std::to_string(layout.total_params()));
   book_.Meta("chunks", std::to_string(layout.num_chunks()));
   book_.Meta("layout_signature", layout.signature().ToHex());
-  observer_.RunStarted(layout.total_params(), layout.num_chunks());
   return OkStatus();
 }
 

@@ -16,18 +16,6 @@ RunPlan PlanOf(const CoordinatorOptions& options) {
   return plan;
 }
 
-/// Answers handlers that wait for an event nobody will handle any more.
-struct Refuse {
-  Status reason;
-  void operator()(JoinEvent& event) const { event.reply.set_value(reason); }
-  void operator()(UploadBegunEvent& event) const { event.reply.set_value(reason); }
-  void operator()(BaseStoredEvent& event) const { event.reply.set_value(reason); }
-  void operator()(WorkerSaidEvent&) const {}
-  void operator()(SessionClosedEvent&) const {}
-  void operator()(ChunkStoredEvent&) const {}
-  void operator()(StopEvent&) const {}
-};
-
 }  // namespace
 
 RoundThread::RoundThread(const CoordinatorOptions& options, int threads, std::string run_id,
@@ -47,9 +35,7 @@ StatusOr<RunOutcome> RoundThread::Run() {
     Handle(*event);
     CarryOutActions();
   }
-  shared_.events.Close();
-  while (auto event = shared_.events.Pop())
-    std::visit(Refuse{UnavailableError("the run has ended")}, *event);
+  RefuseAllEvents(shared_.events, UnavailableError("the run has ended"));
   shared_.board.Close();
   for (const auto& session : shared_.sessions.All()) {
     session->outgoing.Push(GoodbyeMessage{end_status_.code(), end_status_.message()});
@@ -74,16 +60,13 @@ void RoundThread::Remove(WorkerId worker, const Status& reason) {
   if (it == members_.end()) return;
   const std::shared_ptr<Session> session = it->second.session;
   members_.erase(it);
-  session->dropped = true;
+  session->Drop();
   session->outgoing.Push(GoodbyeMessage{reason.code(), reason.message()});
   session->outgoing.Close();
   shared_.sessions.Remove(worker, session.get());
-  const bool finished = machine_.stage() == RunMachine::Stage::kFinishing && reason.ok();
-  if (!finished) {
-    ++outcome_.workers_lost;
-    LogWarning("worker {} left: {}", worker, reason.message());
-    observer_.WorkerLeft(worker, reason.message());
-  }
+  if (session->member) ++outcome_.workers_lost;
+  LogWarning("worker {} left: {}", worker, reason.message());
+  observer_.WorkerLeft(worker, reason.message());
   book_.Left(worker, reason.message());
   evaluations_.WorkerLeft(worker);
   CompleteEvaluations();
@@ -126,7 +109,6 @@ void RoundThread::FinishOutcome(const Status& status) {
     outcome_.root_hash = exchange_->merger->Root().ToHex();
   book_.Meta(kMetaOutcome, status.ok() ? "finished" : status.message());
   book_.Meta("final_root", outcome_.root_hash);
-  book_.Close();
 }
 
 }  // namespace interlude

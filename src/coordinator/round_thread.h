@@ -41,6 +41,9 @@ class RoundThread {
   void On(ChunkStoredEvent& event);
   void On(BaseStoredEvent& event);
   void On(StopEvent& event);
+  /// OK, AlreadyExists for a first base that is here, or why not.
+  Status MayUpload(const Session& session, const UploadHeader& header);
+  Status AcceptBase(Session& session);
 
   Status Said(WorkerId worker, JoinMessage& message);
   Status Said(WorkerId worker, BaseOfferMessage& message);
@@ -52,6 +55,8 @@ class RoundThread {
   Status AcceptLayout(WorkerId worker, const Layout& layout);
 
   void CarryOutActions();
+  /// Something that was to be carried out failed: the run ends, nothing else is carried out.
+  void Fail(const Status& reason);
   void Do(const AskForBase& action);
   void Do(const StartRound& action);
   void Do(const MergeChunk& action);
@@ -92,6 +97,8 @@ class RoundThread {
   uint32_t chunks_merged_ = 0;         // of the newest round
   uint32_t uncommitted_chunks_ = 0;    // merged into the base since the last commit
   std::optional<WorkerId> base_from_;  // who was asked for the first base
+  bool base_stored_ = false;
+  bool failed_ = false;
   bool ended_ = false;
   Status end_status_;
   RunOutcome outcome_;

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <numeric>
 
@@ -11,6 +12,7 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/delta_store.h"
 #include "coordinator/service_test_support.h"
+#include "ledger/run_database.h"
 #include "wire/chunk_stream.h"
 #include "wire/convert.h"
 
@@ -118,6 +120,35 @@ TEST_F(InRoundTest, AGoodUploadCommitsTheRoundAndTheSyncDeltaComesBack) {
       << "the next round starts at the commit";
 }
 
+TEST_F(InRoundTest, AFirstBaseThatIsSentAgainCountsAsDoneAndChangesNothing) {
+  EXPECT_TRUE(session_.UploadBase(std::vector<float>(TestLayout().total_params(), 9.0f)).ok());
+  ASSERT_TRUE(Upload(GoodPieces()).ok());
+  const StartRoundMessage next = session_.Expect<StartRoundMessage>();
+  // 0.5 and a sync delta of about 1e-3: nowhere near the second base
+  const DownloadOrder order{.worker = 0, .session = session_.token(), .kind = DownloadKind::kBase};
+  std::vector<float> base;
+  ASSERT_TRUE(connection_.Download(order, &base).ok());
+  ASSERT_EQ(base.size(), TestLayout().total_params());
+  for (const float value : base) ASSERT_NEAR(value, 0.5f, 0.01f);
+  EXPECT_EQ(next.base_root,
+            RootHash(std::vector<Hash128>{HashFloats(std::span(base).first(256)),
+                                          HashFloats(std::span(base).subspan(256))}));
+}
+
+TEST_F(InRoundTest, AReportThatIsSentTwiceCountsOnce) {
+  ASSERT_TRUE(Upload(GoodPieces()).ok());
+  const StartRoundMessage next = session_.Expect<StartRoundMessage>();
+  const RoundReportMessage report{.round = 1, .root = next.base_root, .samples = 10};
+  session_.Say(report);
+  session_.Say(report);
+  // The second one comes when round 1 is over: it ends the stay, not the coordinator.
+  EXPECT_EQ(session_.Expect<GoodbyeMessage>().code, StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(coordinator_->Wait().ok());
+  const auto database = RunDatabase::OpenReadOnly(TestDirectory("service") + "/run.db");
+  ASSERT_TRUE(database.ok());
+  EXPECT_EQ((*database)->WorkerRounds().value().size(), 1u);
+}
+
 TEST_F(InRoundTest, AWrongChecksumIsRefusedAndTheUploadMayBeRepeated) {
   std::vector<v1::Piece> pieces = GoodPieces();
   (*pieces[0].mutable_payload())[5] ^= 1;
@@ -201,6 +232,32 @@ TEST(CoordinatorStart, AnAddressWithoutAPortIsRefused) {
   options.listen = "localhost";
   EXPECT_EQ(Coordinator::Start(options, SystemClock(), nullptr).status().code(),
             StatusCode::kInvalidArgument);
+}
+
+class StartCounter : public RunObserver {
+ public:
+  void RunStarted(size_t /*total_params*/, uint32_t /*num_chunks*/) override { ++started; }
+  std::atomic<int> started = 0;
+};
+
+// Until then a worker that dies leaves a run that waits, which `interlude run` has to end.
+TEST(CoordinatorStart, TheRunHasStartedWhenItsFirstRoundHasNotWhenAModelIsKnown) {
+  StartCounter observer;
+  const auto coordinator =
+      Coordinator::Start(TestOptions("started", 2), SystemClock(), &observer).value();
+  const TestConnection connection(coordinator->address());
+  TestSession first(connection);
+  first.Join();
+  first.Offer(TestLayout());
+  TestSession second(connection);
+  second.Join();
+  second.Offer(TestLayout());
+  first.Expect<ProvideBaseMessage>();
+  EXPECT_EQ(observer.started, 0) << "the base is still missing";
+  ASSERT_TRUE(first.UploadBase(std::vector<float>(TestLayout().total_params(), 0.5f)).ok());
+  second.Expect<StartRoundMessage>();
+  EXPECT_EQ(observer.started, 1);
+  coordinator->Stop("the test is over");
 }
 
 TEST(CoordinatorStart, StopEndsAWaitingRun) {

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 
 namespace interlude {
@@ -14,14 +15,17 @@ Layout TestLayout() {
       .value();
 }
 
+std::string TestDirectory(const std::string& name) {
+  return testing::TempDir() + "/interlude-service-" + name + "-" + std::to_string(::getpid());
+}
+
 CoordinatorOptions TestOptions(const std::string& name, uint32_t workers) {
   CoordinatorOptions options;
   options.config.round.chunk_params = 256;
   options.config.round.rounds = 5;
   options.workers = workers;
   options.threads = 1;
-  options.directory =
-      testing::TempDir() + "/interlude-service-" + name + "-" + std::to_string(::getpid());
+  options.directory = TestDirectory(name);
   std::filesystem::remove_all(options.directory);
   return options;
 }
@@ -78,11 +82,15 @@ Status TestConnection::Upload(const UploadHeader& header,
   return FromGrpc(writer->Finish());
 }
 
-Status TestConnection::Download(const DownloadOrder& order) const {
+Status TestConnection::Download(const DownloadOrder& order, std::vector<float>* values) const {
   grpc::ClientContext context;
   auto reader = stub_->Download(&context, ToProto(order));
   v1::Piece piece;
-  while (reader->Read(&piece)) {
+  std::string bytes;
+  while (reader->Read(&piece)) bytes += piece.payload();
+  if (values != nullptr) {
+    values->resize(bytes.size() / sizeof(float));
+    std::memcpy(values->data(), bytes.data(), values->size() * sizeof(float));
   }
   return FromGrpc(reader->Finish());
 }

@@ -16,6 +16,8 @@ namespace interlude {
 
 /// 500 parameters in two chunks, the last chunk and its last block short.
 Layout TestLayout();
+std::string TestDirectory(const std::string& name);
+/// Empties the test's directory.
 CoordinatorOptions TestOptions(const std::string& name, uint32_t workers);
 std::unique_ptr<Coordinator> StartTestCoordinator(const std::string& name, uint32_t workers);
 
@@ -28,8 +30,8 @@ class TestConnection {
  public:
   explicit TestConnection(const std::string& address);
   Status Upload(const UploadHeader& header, const std::vector<v1::Piece>& pieces) const;
-  /// Reads and drops all pieces.
-  Status Download(const DownloadOrder& order) const;
+  /// Reads all pieces; `values`, when given, gets their payloads one after the other as floats.
+  Status Download(const DownloadOrder& order, std::vector<float>* values = nullptr) const;
   v1::Coordinator::Stub& stub() const { return *stub_; }
 
  private:

@@ -2,6 +2,16 @@
 
 namespace interlude {
 
+uint64_t Session::BeginUpload() {
+  MutexLock lock(upload_mutex_);
+  return ++upload_generation_;
+}
+
+void Session::Drop() {
+  MutexLock lock(upload_mutex_);
+  dropped = true;
+}
+
 void SessionTable::Add(WorkerId worker, std::shared_ptr<Session> session) {
   MutexLock lock(mutex_);
   sessions_[worker] = std::move(session);

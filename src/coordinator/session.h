@@ -25,16 +25,35 @@ struct Session {
   /// To the worker, in order. Closed when the stay is over. A worker that reads nothing gets no
   /// further rounds, so the bound is never met.
   Queue<CoordinatorMessage> outgoing{1024};
-  /// Set by the round thread when the worker no longer counts: its bulk streams stop.
+  /// Set by Drop: bulk streams stop at their next chunk.
   std::atomic<bool> dropped{false};
   /// Set by the round thread when the worker takes part in rounds: it may ask for chunks of the
   /// base.
   std::atomic<bool> member{false};
 
-  /// Of several upload streams of one worker (a broken one may linger) only the newest may store;
-  /// the lock covers one piece's copy into the journal.
-  Mutex upload_mutex;
-  uint64_t upload_generation INTERLUDE_GUARDED_BY(upload_mutex) = 0;
+  /// The round thread, when it lets an upload begin. Of several upload streams of one worker (a
+  /// broken one may linger) only the newest may store: its generation, for Store.
+  uint64_t BeginUpload();
+  /// The round thread: nothing that was begun may store any more.
+  void FenceUploads() { BeginUpload(); }
+  /// The round thread: the worker no longer counts. Returns when no store of its is under way.
+  void Drop();
+
+  /// A handler: runs `store` if the stream of this generation may still store, else Aborted. The
+  /// lock covers one piece's copy.
+  template <typename StoreFunction>
+  Status Store(uint64_t generation, const StoreFunction& store) {
+    MutexLock lock(upload_mutex_);
+    if (dropped) return AbortedError("this worker no longer takes part");
+    if (upload_generation_ != generation) {
+      return AbortedError("a newer upload of this worker took over");
+    }
+    return store();
+  }
+
+ private:
+  Mutex upload_mutex_;
+  uint64_t upload_generation_ INTERLUDE_GUARDED_BY(upload_mutex_) = 0;
 };
 
 /// Who is here. Any thread.

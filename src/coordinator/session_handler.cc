@@ -44,6 +44,29 @@ std::string ReadMessages(SessionStream& stream, const std::shared_ptr<interlude:
   return "its connection closed";
 }
 
+/// Tells the round thread that a session is over, however its handler ends; before the handler
+/// waits for a writer that a worker which no longer reads may hold up.
+class SessionEnd {
+ public:
+  SessionEnd(std::shared_ptr<interlude::Session> session, EventQueue& events)
+      : session_(std::move(session)), events_(events) {}
+  ~SessionEnd() {
+    if (!told_) Tell("its handler failed");
+  }
+  SessionEnd(const SessionEnd&) = delete;
+  SessionEnd& operator=(const SessionEnd&) = delete;
+
+  void Tell(const std::string& reason) {
+    told_ = true;
+    events_.Push(SessionClosedEvent{session_, reason});
+  }
+
+ private:
+  const std::shared_ptr<interlude::Session> session_;
+  EventQueue& events_;
+  bool told_ = false;
+};
+
 }  // namespace
 
 grpc::Status CoordinatorService::Session(grpc::ServerContext* /*context*/, SessionStream* stream) {
@@ -59,16 +82,16 @@ grpc::Status CoordinatorService::Session(grpc::ServerContext* /*context*/, Sessi
   const StatusOr<WelcomeMessage> welcome = reply.get();
   if (!welcome.ok()) return ToGrpc(welcome.status());
 
+  std::jthread writer;
+  SessionEnd end(session, shared_.events);
   bool reachable = stream->Write(ToProto(CoordinatorMessage(*welcome)));
-  std::thread writer([&] {
+  writer = std::jthread([&] {
     while (auto message = session->outgoing.Pop()) {
       if (reachable) reachable = stream->Write(ToProto(*message));
     }
   });
-  const std::string reason = ReadMessages(*stream, session, shared_.events);
+  end.Tell(ReadMessages(*stream, session, shared_.events));
   session->outgoing.Close();
-  writer.join();
-  shared_.events.Push(SessionClosedEvent{session, reason});
   return grpc::Status::OK;
 }
 

@@ -33,12 +33,12 @@ StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk,
     if (chunk >= it->second.size()) {
       return OutOfRangeError("chunk {} of a sync delta with {} chunks", chunk, it->second.size());
     }
+    if (given_up())
+      return CancelledError("nobody waits for chunk {} of round {} any more", chunk, round);
     if (it->second[chunk].there) return it->second[chunk].hashes;
     if (closed_)
       return UnavailableError("the run has ended before chunk {} of round {} was made", chunk,
                               round);
-    if (given_up())
-      return CancelledError("nobody waits for chunk {} of round {} any more", chunk, round);
     posted_.WaitFor(mutex_, std::chrono::milliseconds(200));
   }
 }

@@ -17,25 +17,11 @@ StatusOr<UploadHeader> ReadHeader(UploadReader& reader) {
   return FromProto(first.header());
 }
 
-/// Takes over from an older upload stream of the same worker that may linger.
-uint64_t NewUploadGeneration(interlude::Session& session) {
-  MutexLock lock(session.upload_mutex);
-  return ++session.upload_generation;
-}
-
-/// Runs `store` if this stream still is the worker's newest and the worker still counts.
-template <typename StoreFunction>
-Status StoreGuarded(interlude::Session& session, uint64_t generation, const StoreFunction& store) {
-  MutexLock lock(session.upload_mutex);
-  if (session.upload_generation != generation)
-    return AbortedError("a newer upload of this worker took over");
-  if (session.dropped) return AbortedError("this worker no longer takes part");
-  return store();
-}
-
-Status AskRoundThread(SharedState& shared, const SessionPtr& session, const UploadHeader& header) {
+/// The generation to store under, or why this upload may not begin.
+StatusOr<uint64_t> AskRoundThread(SharedState& shared, const SessionPtr& session,
+                                  const UploadHeader& header) {
   UploadBegunEvent event{session, header, {}};
-  std::future<Status> reply = event.reply.get_future();
+  std::future<StatusOr<uint64_t>> reply = event.reply.get_future();
   if (!shared.events.Push(std::move(event))) return UnavailableError("the run is ending");
   return reply.get();
 }
@@ -62,8 +48,7 @@ Status ReceiveAll(UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& rec
 }
 
 Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr& session,
-                    const UploadHeader& header, const Exchange& exchange) {
-  const uint64_t generation = NewUploadGeneration(*session);
+                    const UploadHeader& header, uint64_t generation, const Exchange& exchange) {
   const WorkerId worker = header.worker;
   PhaseTimer receive(Phase::kReceive, header.round, kNoWorker, shared.clock, worker);
   PhaseTimer journal(Phase::kJournal, header.round, kNoWorker, shared.clock, worker);
@@ -71,13 +56,14 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
   const auto store = [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
     auto scope = journal.Enter();
     journal.AddBytes(bytes.size());
-    return StoreGuarded(*session, generation,
-                        [&] { return deltas.Write(header.round, worker, chunk, offset, bytes); });
+    return session->Store(generation,
+                          [&] { return deltas.Write(header.round, worker, chunk, offset, bytes); });
   };
-  ChunkReceiver receiver(deltas.chunk_bytes(), {}, store,
-                         [&](uint32_t chunk) { return deltas.Delta(header.round, worker, chunk); });
+  ChunkReceiver receiver(deltas.chunk_bytes(), {}, store, [&](uint32_t chunk) {
+    return deltas.FindDelta(header.round, worker, chunk);
+  });
   const auto on_chunk = [&](const ChunkReceiver::Completed& completed) {
-    INTERLUDE_RETURN_IF_ERROR(StoreGuarded(*session, generation, [&] {
+    INTERLUDE_RETURN_IF_ERROR(session->Store(generation, [&] {
       auto scope = journal.Enter();
       journal.AddChunk();
       return deltas.Seal(header.round, worker, completed.chunk, completed.hashes.payload);
@@ -95,12 +81,11 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
 }
 
 Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& session,
-                   const UploadHeader& header, const Exchange& exchange) {
-  const uint64_t generation = NewUploadGeneration(*session);
+                   const UploadHeader& header, uint64_t generation, const Exchange& exchange) {
   PhaseTimer receive(Phase::kReceive, kBeforeRounds, kNoWorker, shared.clock, header.worker);
   Merger& merger = *exchange.merger;
   const auto store = [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
-    return StoreGuarded(*session, generation, [&] {
+    return session->Store(generation, [&] {
       std::copy(bytes.begin(), bytes.end(),
                 merger.BaseChunkBytes(chunk).begin() + static_cast<ptrdiff_t>(offset));
       return OkStatus();
@@ -121,13 +106,15 @@ Status HandleUpload(UploadReader& reader, SharedState& shared) {
   INTERLUDE_ASSIGN_OR_RETURN(const UploadHeader header, ReadHeader(reader));
   INTERLUDE_ASSIGN_OR_RETURN(const SessionPtr session,
                              shared.sessions.Find(header.worker, header.session));
-  INTERLUDE_RETURN_IF_ERROR(AskRoundThread(shared, session, header));
+  const StatusOr<uint64_t> generation = AskRoundThread(shared, session, header);
+  if (generation.status().code() == StatusCode::kAlreadyExists) return OkStatus();
+  if (!generation.ok()) return generation.status();
   const std::shared_ptr<const Exchange> exchange = shared.exchange();
   INTERLUDE_CHECK(exchange != nullptr,
                   "the round thread accepted an upload before there was a layout");
   return header.kind == UploadKind::kBase
-             ? ReceiveBase(reader, shared, session, header, *exchange)
-             : ReceiveDelta(reader, shared, session, header, *exchange);
+             ? ReceiveBase(reader, shared, session, header, *generation, *exchange)
+             : ReceiveDelta(reader, shared, session, header, *generation, *exchange);
 }
 
 }  // namespace

@@ -93,6 +93,11 @@ class FileJournal final : public Journal {
   std::span<const std::byte> Read(uint32_t round, uint32_t slot, uint32_t chunk) const override {
     return Place(round, slot, chunk);
   }
+  StatusOr<std::span<const std::byte>> Find(uint32_t round, uint32_t slot,
+                                            uint32_t chunk) const override {
+    INTERLUDE_RETURN_IF_ERROR(Check(round, slot, chunk));
+    return std::span<const std::byte>(PlaceOf(round, slot, chunk));
+  }
   std::span<std::byte> Mutable(uint32_t round, uint32_t slot, uint32_t chunk) override {
     return Place(round, slot, chunk);
   }
@@ -102,7 +107,10 @@ class FileJournal final : public Journal {
   const RingFile& FileOf(uint32_t round) const { return files_[round % places_.kept_rounds()]; }
   /// Whether the round is held and slot and chunk exist.
   Status Check(uint32_t round, uint32_t slot, uint32_t chunk) const;
+  /// Aborts where the place is not in the journal.
   std::span<std::byte> Place(uint32_t round, uint32_t slot, uint32_t chunk) const;
+  /// Precondition: Check passed.
+  std::span<std::byte> PlaceOf(uint32_t round, uint32_t slot, uint32_t chunk) const;
 
   const FileDescriptor lock_;  // held for the journal's life
   const JournalPlaces places_;
@@ -149,6 +157,10 @@ Status FileJournal::Write(uint32_t round, uint32_t slot, uint32_t chunk, size_t 
 std::span<std::byte> FileJournal::Place(uint32_t round, uint32_t slot, uint32_t chunk) const {
   const Status status = Check(round, slot, chunk);
   INTERLUDE_CHECK(status.ok(), "{}", status.ToString());
+  return PlaceOf(round, slot, chunk);
+}
+
+std::span<std::byte> FileJournal::PlaceOf(uint32_t round, uint32_t slot, uint32_t chunk) const {
   return {FileOf(round).at(places_.ChunkOffset(slot, chunk)), places_.ChunkBytes(chunk)};
 }
 

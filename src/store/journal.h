@@ -52,6 +52,10 @@ class Journal {
   /// Precondition: the round is in the journal, the slot and chunk exist.
   virtual std::span<const std::byte> Read(uint32_t round, uint32_t slot, uint32_t chunk) const = 0;
 
+  /// The same for a reader that may come too late: errors as Write.
+  virtual StatusOr<std::span<const std::byte>> Find(uint32_t round, uint32_t slot,
+                                                    uint32_t chunk) const = 0;
+
   /// The same for writing in place (the coordinator encodes a sync chunk straight into the
   /// journal).
   virtual std::span<std::byte> Mutable(uint32_t round, uint32_t slot, uint32_t chunk) = 0;
