@@ -28,6 +28,15 @@ class Queue {
     return true;
   }
 
+  /// As Push, but does not wait: false, and the item dropped, also when the queue is full.
+  bool TryPush(T item) {
+    MutexLock lock(mutex_);
+    if (closed_ || items_.size() >= capacity_) return false;
+    items_.push_back(std::move(item));
+    filled_.NotifyOne();
+    return true;
+  }
+
   /// Waits for an item. Nothing when the queue is closed and empty.
   std::optional<T> Pop() {
     MutexLock lock(mutex_);

@@ -36,6 +36,19 @@ TEST(Queue, APushWaitsWhileTheQueueIsFull) {
   pusher.join();
 }
 
+TEST(Queue, ATriedPushDropsWhatFindsNoRoom) {
+  Queue<int> queue(2);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(queue.TryPush(i));
+  EXPECT_FALSE(queue.TryPush(2));
+  EXPECT_EQ(queue.Pop(), 0);
+  EXPECT_TRUE(queue.TryPush(3));
+  queue.Close();
+  EXPECT_EQ(queue.Pop(), 1);
+  EXPECT_FALSE(queue.TryPush(4));
+  EXPECT_EQ(queue.Pop(), 3);
+  EXPECT_EQ(queue.Pop(), std::nullopt);
+}
+
 TEST(Queue, CloseLetsWhatIsInsideOutAndThenNothing) {
   Queue<int> queue(2);
   EXPECT_TRUE(queue.Push(1));

@@ -72,6 +72,7 @@ int Run(const CoordinatorCommandOptions& options) {
   }
 
   const auto outcome = coordinator->Wait();
+  printer.Flush();  // the error comes after what led to it
   if (!outcome.ok()) return Fail(outcome.status(), interrupted ? kExitInterrupted : kExitFailed);
   printer.PrintLine(FormatOutcome(*outcome, options.run.directory));
   return kExitOk;

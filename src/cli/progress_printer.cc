@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <future>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/progress.h"
@@ -34,11 +37,14 @@ ProgressOutput StandardOutput(bool quiet) {
 }
 
 ProgressPrinter::ProgressPrinter(ProgressOutput output, std::function<void()> on_started)
-    : output_(std::move(output)), on_started_(std::move(on_started)) {}
+    : output_(std::move(output)), on_started_(std::move(on_started)), writer_([this] {
+        while (const std::optional<Writing> writing = writings_.Pop()) (*writing)();
+        EraseBar();
+      }) {}
 
 ProgressPrinter::~ProgressPrinter() {
-  MutexLock lock(mutex_);
-  EraseBar();
+  writings_.Close();
+  writer_.join();
 }
 
 void ProgressPrinter::WorkerJoined(WorkerId worker, const std::string& host, uint32_t present,
@@ -59,8 +65,13 @@ void ProgressPrinter::RunStarted(size_t total_params, uint32_t num_chunks) {
 
 void ProgressPrinter::RoundProgressed(const Progress& progress) {
   if (output_.quiet || !output_.columns) return;
+  if (bar_waits_.exchange(true)) return;  // at most one, so that bars take no line's room
+  if (!writings_.TryPush([this, progress] { WriteBar(progress); })) bar_waits_ = false;
+}
+
+void ProgressPrinter::WriteBar(const Progress& progress) {
+  bar_waits_ = false;
   std::string bar = FormatLiveBar(progress, output_.columns());
-  MutexLock lock(mutex_);
   if (bar == bar_) return;
   std::string text = "\r" + bar;
   if (bar.size() < bar_.size()) text += std::string(bar_.size() - bar.size(), ' ');
@@ -75,13 +86,31 @@ void ProgressPrinter::Evaluated(uint32_t after_rounds, double accuracy, uint64_t
 }
 
 void ProgressPrinter::PrintLine(const std::string& text) {
-  MutexLock lock(mutex_);
-  EraseBar();
-  output_.write(text + "\n");
+  const uint64_t left_out = lines_left_out_.exchange(0);
+  writings_.Push([this, left_out, text] { WriteLine(left_out, text); });
 }
 
 void ProgressPrinter::PrintUnlessQuiet(const std::string& text) {
-  if (!output_.quiet) PrintLine(text);
+  if (output_.quiet) return;
+  const uint64_t left_out = lines_left_out_.exchange(0);
+  if (!writings_.TryPush([this, left_out, text] { WriteLine(left_out, text); }))
+    lines_left_out_ += left_out + 1;
+}
+
+void ProgressPrinter::Flush() {
+  // Shared: the writing thread may still be inside set_value when the wait is over.
+  const auto written = std::make_shared<std::promise<void>>();
+  std::future<void> waited = written->get_future();
+  if (writings_.Push([written] { written->set_value(); })) waited.wait();
+}
+
+void ProgressPrinter::WriteLine(uint64_t left_out, const std::string& text) {
+  EraseBar();
+  if (left_out > 0) {
+    output_.write(fmt::format("({} line{} left out: the output took none)\n", FormatCount(left_out),
+                              left_out == 1 ? "" : "s"));
+  }
+  output_.write(text + "\n");
 }
 
 void ProgressPrinter::EraseBar() {

@@ -1,6 +1,9 @@
 #include "cli/progress.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <future>
 
 #include "cli/progress_printer.h"
 
@@ -128,6 +131,7 @@ class ProgressPrinterTest : public testing::Test {
     printer.RoundProgressed({.round = 9, .rounds = 12, .steps_done = 12, .steps = 20, .chunks = 1});
     printer.RoundProgressed({.round = 9, .rounds = 12, .steps_done = 12, .steps = 20, .chunks = 1});
     printer.WorkerLeft(1, "connection lost");
+    printer.Flush();  // a bar that comes while one waits is left out
     printer.RoundProgressed({.round = 9, .rounds = 12, .steps_done = 13, .steps = 20, .chunks = 1});
   }
   std::string text_;
@@ -165,7 +169,9 @@ TEST_F(ProgressPrinterTest, RedrawsTheBarInPlaceAndErasesItBeforeALine) {
 TEST_F(ProgressPrinterTest, ASmallerBarLeavesNothingOfTheLargerOne) {
   ProgressPrinter printer(Output(true), [] {});
   printer.RoundProgressed({.round = 1, .rounds = 1, .steps_done = 10, .steps = 20, .chunks = 1});
+  printer.Flush();
   printer.RoundProgressed({.round = 1, .rounds = 1, .steps_done = 9, .steps = 20, .chunks = 1});
+  printer.Flush();
   EXPECT_EQ(text_, "\rround 1/1  10/20 steps\rround 1/1  9/20 steps ");
 }
 
@@ -173,8 +179,62 @@ TEST_F(ProgressPrinterTest, QuietPrintsOnlyWhatIsAskedFor) {
   ProgressPrinter printer(Output(true, true), [&] { ++started_; });
   Play(printer);
   printer.PrintLine("the end");
+  printer.Flush();
   EXPECT_EQ(text_, "the end\n");
   EXPECT_EQ(started_, 1);
+}
+
+/// An output that takes nothing until it is told to.
+class BlockedOutputTest : public ProgressPrinterTest {
+ protected:
+  ProgressOutput Blocked() {
+    ProgressOutput output = Output(true);
+    output.write = [this, write = output.write](std::string_view text) {
+      if (text_.empty()) entered_.set_value();
+      if (text_.empty()) unblocked_.get_future().wait();
+      write(text);
+    };
+    return output;
+  }
+  std::promise<void> entered_;
+  std::promise<void> unblocked_;
+};
+
+TEST_F(BlockedOutputTest, HoldsNobodyUpAndLosesNoLine) {
+  std::string expected;
+  {
+    ProgressPrinter printer(Blocked(), [] {});
+    for (WorkerId worker = 0; worker < 1000; ++worker) {
+      printer.WorkerLeft(worker, "lost");
+      printer.RoundProgressed({.round = 9, .rounds = 12, .steps = 20, .chunks = 1});
+      expected += fmt::format("worker {} left: lost\n", worker);
+    }
+    unblocked_.set_value();
+  }
+  // One bar found room; it is erased.
+  const std::string bar = "\rround  9/12  0/20 steps";
+  const size_t at = text_.find(bar);
+  ASSERT_NE(at, std::string::npos);
+  const std::string erase = "\r" + std::string(bar.size() - 1, ' ') + "\r";
+  EXPECT_EQ(text_.substr(at + bar.size(), erase.size()), erase);
+  text_.erase(at, bar.size() + erase.size());
+  EXPECT_EQ(text_, expected);
+}
+
+TEST_F(BlockedOutputTest, SaysHowManyLinesItLeftOut) {
+  constexpr int kRoom = static_cast<int>(ProgressPrinter::kMostLinesWaiting);
+  {
+    ProgressPrinter printer(Blocked(), [] {});
+    printer.WorkerLeft(0, "lost");
+    entered_.get_future().wait();
+    for (WorkerId worker = 1; worker <= kRoom + 2; ++worker) printer.WorkerLeft(worker, "lost");
+    std::thread unblock([this] { unblocked_.set_value(); });
+    printer.PrintLine("the end");
+    unblock.join();
+  }
+  const std::string end = fmt::format(
+      "worker {} left: lost\n(2 lines left out: the output took none)\nthe end\n", kRoom);
+  EXPECT_TRUE(text_.ends_with(end)) << text_.substr(text_.size() - 200);
 }
 
 }  // namespace
