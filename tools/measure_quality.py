@@ -35,7 +35,8 @@ WAYS = [
 def run_once(workers, seed, settings):
     with tempfile.TemporaryDirectory() as directory:
         run = f"{directory}/run"
-        command = [PROGRAM, "run", "--workers", str(workers), "--config", CONFIG, "--dir", run, "--quiet"]
+        command = [PROGRAM, "run", "--workers", str(workers), "--config", CONFIG, "--dir", run, "--quiet",
+                   "--threads", "1"]
         fixed = [f"seed={seed}", f"round.rounds={ROUNDS}", f"round.local_steps={STEPS}", f"train.batch={BATCH}",
                  "round.evaluate_every=0"]
         for setting in fixed + settings:
