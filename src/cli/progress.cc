@@ -106,6 +106,9 @@ std::string FormatOutcome(const RunOutcome& outcome, const std::string& director
   }
   text += Agreement(outcome) + "\n";
   if (!outcome.model_path.empty()) text += fmt::format("model: {}\n", outcome.model_path);
+  if (!outcome.ledger_complete) {
+    text += "run.db is incomplete: a part could not be written, the coordinator's log says why\n";
+  }
   return text + fmt::format("where the time went: interlude report {}", directory);
 }
 

@@ -90,7 +90,7 @@ constexpr uint64_t kLargestTomlInteger = 9'223'372'036'854'775'807u;
 const std::vector<Key>& Table() {
   static const std::vector<Key> table = {
     Integer(MEMBER(seed), 0, kLargestTomlInteger, "everything random in the run follows from it"),
-    Integer(MEMBER(threads), 0, 4096, "threads of each process; 0: the usable cores divided among the processes on a machine"),
+    Integer(MEMBER(threads), 0, 1024, "threads of each process; 0: the usable cores divided among the processes on a machine"),
 
     Choice(MEMBER(model.kind), {"vit", "convnet", "synthetic"}, "synthetic: no training, parameters move pseudo-randomly"),
     Integer(MEMBER(model.image_size), 1, 4096, "pixels a side"),

@@ -70,7 +70,8 @@ struct RunOutcome {
   uint64_t test_samples = 0;
   std::string model_path;
   uint32_t workers_at_end = 0;
-  uint32_t workers_lost = 0;  // left before the end
+  bool ledger_complete = true;  // else a part of run.db could not be written; the log says why
+  uint32_t workers_lost = 0;    // left before the end
 };
 
 /// Start, then Wait. Stop may come from any thread, also from a signal-watching one.

@@ -49,8 +49,7 @@ LedgerBook::LedgerBook(std::unique_ptr<RunDatabase> database, SpanRecorder& reco
 void LedgerBook::Check(const Status& status) {
   if (status.ok() || failed_) return;
   failed_ = true;
-  LogError("the ledger cannot be written any more, the run goes on without it: {}",
-           status.ToString());
+  LogError("a part of the ledger could not be written; the run goes on: {}", status.ToString());
 }
 
 void LedgerBook::Meta(const std::string& key, const std::string& value) {
@@ -81,6 +80,7 @@ void LedgerBook::Ready(WorkerId worker, int32_t threads) {
 void LedgerBook::Left(WorkerId worker, const std::string& reason) {
   joined_.erase(worker);
   Check(database_->WorkerLeft(worker, clock_.Now().count(), reason));
+  Event("worker_left", worker, reason);  // stays when another worker takes the place
 }
 
 void LedgerBook::Event(const std::string& kind, WorkerId worker, const std::string& text) {

@@ -19,8 +19,8 @@ namespace interlude {
 
 class LedgerBook {
  public:
-  /// A database that fails (a full disk) is logged once and the run goes on: the account is
-  /// worth less than the model. `failed()` says so.
+  /// A database that fails (a full disk) is logged once and the run goes on, writing what it can:
+  /// the account is worth less than the model. `failed()` says so.
   LedgerBook(std::unique_ptr<RunDatabase> database, SpanRecorder& recorder, const Clock& clock);
 
   void Meta(const std::string& key, const std::string& value);

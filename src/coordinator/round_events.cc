@@ -137,6 +137,12 @@ Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
         "worker {} cuts chunks of {} parameters, the run's configuration says {}", worker,
         layout.chunk_params(), options_.config.round.chunk_params);
   }
+  const Status made = MakeExchange(layout);
+  if (!made.ok()) Fail(made);  // this machine's lack, not the worker's fault
+  return OkStatus();
+}
+
+Status RoundThread::MakeExchange(const Layout& layout) {
   auto exchange = std::make_shared<Exchange>();
   INTERLUDE_ASSIGN_OR_RETURN(exchange->merger, Merger::Create(layout, options_.config, threads_));
   INTERLUDE_ASSIGN_OR_RETURN(

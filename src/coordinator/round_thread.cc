@@ -109,6 +109,7 @@ void RoundThread::FinishOutcome(const Status& status) {
     outcome_.root_hash = exchange_->merger->Root().ToHex();
   book_.Meta(kMetaOutcome, status.ok() ? "finished" : status.message());
   book_.Meta("final_root", outcome_.root_hash);
+  outcome_.ledger_complete = !book_.failed();
 }
 
 }  // namespace interlude

@@ -53,6 +53,8 @@ class RoundThread {
   Status Said(WorkerId worker, LeaveMessage& message);
   /// The layout is the run's: made from the first offer, compared with every later one.
   Status AcceptLayout(WorkerId worker, const Layout& layout);
+  /// Takes the memory and the disk space that the layout needs.
+  Status MakeExchange(const Layout& layout);
 
   void CarryOutActions();
   /// Something that was to be carried out failed: the run ends, nothing else is carried out.
