@@ -104,6 +104,7 @@ std::string FormatOutcome(const RunOutcome& outcome, const std::string& director
     text += fmt::format("test accuracy {:.2f} % of {} samples after {} rounds\n",
                         *outcome.accuracy * 100, FormatCount(outcome.test_samples), outcome.rounds);
   }
+  if (outcome.synthetic) text += "synthetic training: loss and accuracy are made up\n";
   text += Agreement(outcome) + "\n";
   if (!outcome.model_path.empty()) text += fmt::format("model: {}\n", outcome.model_path);
   if (!outcome.ledger_complete) {

@@ -98,6 +98,14 @@ TEST(ProgressTest, TheInvitationNamesAnAddressThatWorks) {
             "0.0.0.0:PORT lets others in)");
 }
 
+TEST(ProgressTest, TheOutcomeOfSyntheticTrainingSaysThatItsFiguresAreMadeUp) {
+  const std::string made_up = "synthetic training: loss and accuracy are made up\n";
+  RunOutcome outcome = {.rounds = 1, .root_hash = "0123abcd", .accuracy = 0.8};
+  EXPECT_EQ(FormatOutcome(outcome, "r").find(made_up), std::string::npos);
+  outcome.synthetic = true;
+  EXPECT_NE(FormatOutcome(outcome, "r").find(made_up), std::string::npos);
+}
+
 TEST(ProgressTest, TheOutcomeSaysWhoAgreesOnWhat) {
   RunOutcome outcome = {.rounds = 12,
                         .root_hash = "0123abcd",

@@ -66,6 +66,7 @@ class RunObserver {
 struct RunOutcome {
   uint32_t rounds = 0;             // committed
   std::string root_hash;           // hex; all members agreed on it
+  bool synthetic = false;          // nothing was trained: loss and accuracy are made up
   std::optional<double> accuracy;  // of the last evaluation
   uint64_t test_samples = 0;
   std::string model_path;

@@ -110,6 +110,7 @@ void RoundThread::FinishOutcome(const Status& status) {
   book_.Meta(kMetaOutcome, status.ok() ? "finished" : status.message());
   book_.Meta("final_root", outcome_.root_hash);
   outcome_.ledger_complete = !book_.failed();
+  outcome_.synthetic = options_.config.model.kind == ModelKind::kSynthetic;
 }
 
 }  // namespace interlude
