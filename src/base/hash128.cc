@@ -7,6 +7,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <new>
+
 namespace interlude {
 namespace {
 
@@ -37,6 +39,22 @@ StatusOr<Hash128> Hash128::FromHex(std::string_view hex) {
 
 Hash128 HashBytes(std::span<const std::byte> bytes) {
   const XXH128_hash_t h = XXH3_128bits(bytes.data(), bytes.size());
+  return Hash128{h.high64, h.low64};
+}
+
+Hasher128::Hasher128() {
+  static_assert(sizeof(XXH3_state_t) <= sizeof(state_) && alignof(XXH3_state_t) <= 64);
+  XXH3_128bits_reset(new (state_) XXH3_state_t);
+}
+
+void Hasher128::Update(std::span<const std::byte> bytes) {
+  XXH3_128bits_update(std::launder(reinterpret_cast<XXH3_state_t*>(state_)), bytes.data(),
+                      bytes.size());
+}
+
+Hash128 Hasher128::Digest() const {
+  const XXH128_hash_t h =
+      XXH3_128bits_digest(std::launder(reinterpret_cast<const XXH3_state_t*>(state_)));
   return Hash128{h.high64, h.low64};
 }
 

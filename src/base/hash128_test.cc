@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <vector>
@@ -47,6 +48,19 @@ TEST(Hash128, AnyFlippedBitChangesTheHash) {
     EXPECT_TRUE(hashes.insert(HashBytes(bytes)).second) << bit;
     bytes[bit / 8] ^= std::byte{1} << (bit % 8);
   }
+}
+
+TEST(Hasher128, PieceByPieceGivesTheHashOfTheWhole) {
+  std::vector<std::byte> bytes(5000);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 131 >> 3);
+  for (const size_t piece : {size_t{1}, size_t{64}, size_t{1000}, size_t{4096}, bytes.size()}) {
+    Hasher128 hasher;
+    for (size_t begin = 0; begin < bytes.size(); begin += piece) {
+      hasher.Update(std::span(bytes).subspan(begin, std::min(piece, bytes.size() - begin)));
+    }
+    EXPECT_EQ(hasher.Digest(), HashBytes(bytes)) << piece;
+  }
+  EXPECT_EQ(Hasher128().Digest(), HashText(""));
 }
 
 TEST(RootHash, IsTheHashOfTheChunkHashesInOrder) {

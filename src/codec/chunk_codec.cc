@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/memory_account.h"
 #include "codec/float_environment.h"
 #include "codec/fp32_codec.h"
 #include "codec/q4_format.h"
@@ -161,6 +162,43 @@ void Apply(Codec codec, std::span<const std::byte> payload, std::span<float> bas
     SimdQ4Kernels().apply(CodesAt(payload, begin), ScalesAt(payload, count, begin), b, p,
                           end - begin);
   });
+}
+
+EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<const float> base,
+                          std::span<float> residual, std::span<std::byte> out,
+                          Hash128& payload_hash) {
+  ThreadPool here(1);
+  const EncodeOutcome outcome = EncodeDelta(codec, params, base, residual, out, here);
+  payload_hash = HashBytes(out);
+  return outcome;
+}
+
+void DecodeAverage(Codec codec, std::span<const std::span<const std::byte>> payloads,
+                   std::span<const float> weights, std::span<float> sum) {
+  ThreadPool here(1);
+  std::fill(sum.begin(), sum.end(), 0.0f);
+  for (size_t k = 0; k < payloads.size(); ++k) {
+    DecodeAccumulate(codec, payloads[k], weights[k], sum, here);
+  }
+}
+
+MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::byte>> payloads,
+                              std::span<const float> weights, const UpdateFunction& step,
+                              std::span<float> residual, std::span<float> base,
+                              std::span<std::byte> out) {
+  ThreadPool here(1);
+  Buffer sum = Buffer::Floats("merge work", base.size());
+  DecodeAverage(codec, payloads, weights, sum.floats());
+  step(0, sum.floats());
+  const EncodeOutcome outcome = EncodeUpdate(codec, sum.floats(), residual, base, out, here);
+  return {outcome.first_nonfinite, HashFloats(base), HashBytes(out)};
+}
+
+Hash128 ApplyAndHash(Codec codec, std::span<const std::byte> payload, std::span<float> base,
+                     std::span<float> params) {
+  ThreadPool here(1);
+  Apply(codec, payload, base, params, here);
+  return HashFloats(base);
 }
 
 Status ValidatePayload(Codec codec, std::span<const std::byte> payload, size_t count) {

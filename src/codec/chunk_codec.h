@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
+#include "base/hash128.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
 
@@ -52,6 +54,41 @@ void DecodeAccumulate(Codec codec, std::span<const std::byte> payload, float wei
 /// base[i] += value[i]; params[i] = base[i]. The same preconditions.
 void Apply(Codec codec, std::span<const std::byte> payload, std::span<float> base,
            std::span<float> params, ThreadPool& pool);
+
+// The calls of the exchange: one chunk on the calling thread, in one pass over memory. Chunks are
+// independent, so threads take one chunk each.
+
+/// Encodes params - base (+ residual), as above, on the calling thread. `payload_hash` is of `out`.
+EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<const float> base,
+                          std::span<float> residual, std::span<std::byte> out,
+                          Hash128& payload_hash);
+
+/// sum[i] = the weighted sum of the payloads' values in the order given: from +0 on, each product
+/// and each sum rounded to fp32 on its own. Payloads as for DecodeAccumulate.
+void DecodeAverage(Codec codec, std::span<const std::span<const std::byte>> payloads,
+                   std::span<const float> weights, std::span<float> sum);
+
+/// Turns the merged delta of values [begin, begin + values.size()) of the chunk into the update, in
+/// place: an outer step. Called for each part of the chunk once, in order, while it is in cache.
+using UpdateFunction = std::function<void(size_t begin, std::span<float> values)>;
+
+struct MergeOutcome {
+  std::optional<size_t> first_nonfinite;  // of the update; as in EncodeOutcome
+  Hash128 base_hash;                      // of the new base
+  Hash128 payload_hash;                   // of `out`
+};
+
+/// The coordinator's work on a chunk: DecodeAverage, then `step`, then EncodeUpdate into `out`, and
+/// the hash of the new base, the same bits as these calls one after the other.
+MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::byte>> payloads,
+                              std::span<const float> weights, const UpdateFunction& step,
+                              std::span<float> residual, std::span<float> base,
+                              std::span<std::byte> out);
+
+/// The worker's work on a chunk: base[i] += value[i]; params[i] = base[i]. Returns the hash of the
+/// new base.
+Hash128 ApplyAndHash(Codec codec, std::span<const std::byte> payload, std::span<float> base,
+                     std::span<float> params);
 
 /// Whether a payload from the network may be decoded as `count` values: the exact size, and every
 /// scale (q4) one that an encoder can have written (+0, or finite and at least 2^-100 in
