@@ -141,7 +141,7 @@ TEST(Cluster, LeavesALedgerOfEveryPhaseOfEveryWorker) {
       }
     }
     for (const Phase phase :
-         {Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash, Phase::kRound}) {
+         {Phase::kMerge, Phase::kRound}) {
       EXPECT_EQ(count(phase, round, kNoWorker), 1) << PhaseName(phase) << " in " << round;
     }
     for (const Phase phase : {Phase::kReceive, Phase::kJournal, Phase::kSend}) {

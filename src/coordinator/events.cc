@@ -11,6 +11,7 @@ struct Refuse {
   void operator()(WorkerSaidEvent&) const {}
   void operator()(SessionClosedEvent&) const {}
   void operator()(ChunkStoredEvent&) const {}
+  void operator()(ChunkMergedEvent&) const {}
   void operator()(StopEvent&) const {}
 };
 

@@ -1,5 +1,5 @@
-// What the gRPC handlers tell the round thread. Handlers translate and hand over; they decide
-// nothing.
+// What the gRPC handlers and the merge pool tell the round thread. They translate and hand over;
+// they decide nothing.
 #pragma once
 
 #include <future>
@@ -11,6 +11,7 @@
 #include "base/queue.h"
 #include "base/status.h"
 #include "coordinator/session.h"
+#include "wire/chunk_stream.h"
 #include "wire/messages.h"
 
 namespace interlude {
@@ -49,13 +50,19 @@ struct BaseStoredEvent {
   std::shared_ptr<Session> session;
   std::promise<Status> reply;
 };
+/// A merge that the round thread had ordered is done, or why it could not be.
+struct ChunkMergedEvent {
+  uint32_t round = 0;
+  uint32_t chunk = 0;
+  StatusOr<ChunkHashes> hashes;
+};
 /// End the run.
 struct StopEvent {
   std::string reason;
 };
 
 using Event = std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent,
-                           ChunkStoredEvent, BaseStoredEvent, StopEvent>;
+                           ChunkStoredEvent, BaseStoredEvent, ChunkMergedEvent, StopEvent>;
 using EventQueue = Queue<Event>;
 
 /// Closes the queue and answers the handlers that wait for an event nobody will handle any more.

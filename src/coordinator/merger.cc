@@ -23,18 +23,6 @@ uint64_t AvailableMemoryBytes() {
   return UINT64_MAX;
 }
 
-/// Runs `work` inside `phase`, counting the pool's helpers' CPU time to it.
-template <typename Work>
-void InPhase(PhaseTimer& phase, const ThreadPool& pool, const Work& work) {
-  const int64_t helpers_before = pool.HelperCpuNs();
-  {
-    auto scope = phase.Enter();
-    work();
-  }
-  phase.AddCpu(pool.HelperCpuNs() - helpers_before);
-  phase.AddChunk();
-}
-
 MergeRule RuleOf(MergeRuleKind kind) {
   return kind == MergeRuleKind::kMean ? MergeRule::kMean : MergeRule::kWeightedMean;
 }
@@ -66,18 +54,10 @@ OuterOptimizerOptions OuterOptimizerOf(const RunConfig& config) {
   return options;
 }
 
-MergePhases::MergePhases(uint32_t round, const Clock& clock)
-    : aggregate(Phase::kAggregate, round, kNoWorker, clock),
-      outer_step(Phase::kOuterStep, round, kNoWorker, clock),
-      encode_sync(Phase::kEncodeSync, round, kNoWorker, clock),
-      hash(Phase::kHash, round, kNoWorker, clock) {}
-
-StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const RunConfig& config,
-                                                 int threads) {
+StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const RunConfig& config) {
   const size_t copies = 1 + OuterStatePerParam(OuterOptimizerOf(config).type) +
                         (CodecOf(config) == Codec::kQ4 ? 1 : 0);
-  const uint64_t wanted = uint64_t{layout.total_params()} * copies * sizeof(float) +
-                          uint64_t{layout.chunk_params()} * sizeof(float);
+  const uint64_t wanted = uint64_t{layout.total_params()} * copies * sizeof(float);
   const uint64_t available = AvailableMemoryBytes();
   if (wanted > available) {
     return ResourceExhaustedError(
@@ -87,22 +67,21 @@ StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const Run
         layout.total_params(), static_cast<double>(wanted) / 0x1p30, copies,
         static_cast<double>(available) / 0x1p30);
   }
-  return std::unique_ptr<Merger>(new Merger(layout, config, threads));
+  return std::unique_ptr<Merger>(new Merger(layout, config));
 }
 
-Merger::Merger(const Layout& layout, const RunConfig& config, int threads)
+Merger::Merger(const Layout& layout, const RunConfig& config)
     : layout_(layout),
       codec_(CodecOf(config)),
       rule_(config.outer.merge),
       optimizer_(OuterOptimizerOf(config)),
-      pool_(threads),
       base_(Buffer::Floats("base", layout.total_params())),
       state_(Buffer::Floats("outer state", layout.total_params() *
                                                OuterStatePerParam(OuterOptimizerOf(config).type))),
       residual_(CodecOf(config) == Codec::kQ4 ? Buffer::Floats("residual", layout.total_params())
                                               : Buffer()),
-      sum_(Buffer::Floats("merge work", layout.chunk_params())),
-      chunk_hashes_(layout.num_chunks()) {}
+      chunk_hashes_(layout.num_chunks()),
+      chunk_mutexes_(std::make_unique<Mutex[]>(layout.num_chunks())) {}
 
 std::span<std::byte> Merger::BaseChunkBytes(uint32_t chunk) {
   const ChunkRange range = layout_.chunk(chunk);
@@ -115,7 +94,7 @@ std::span<const std::byte> Merger::BaseChunk(uint32_t chunk) const {
 }
 
 Hash128 Merger::CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const {
-  MutexLock lock(base_mutex_);
+  MutexLock lock(chunk_mutexes_[chunk]);
   std::ranges::copy(BaseChunk(chunk), out.begin());
   return chunk_hashes_[chunk];
 }
@@ -137,54 +116,43 @@ Status Merger::HashBase() {
   return OkStatus();
 }
 
-void Merger::Aggregate(const MergeOrder& order,
-                       const std::vector<std::span<const std::byte>>& payloads,
-                       std::span<float> sum) {
+std::vector<float> Merger::WeightsOf(const MergeOrder& order) const {
   std::vector<uint64_t> samples;
   for (const Contributor& contributor : order.contributors) samples.push_back(contributor.samples);
-  const std::vector<float> weights = MergeWeights(RuleOf(rule_), samples);
-  std::fill(sum.begin(), sum.end(), 0.0f);
-  for (size_t k = 0; k < payloads.size(); ++k) {
-    DecodeAccumulate(codec_, payloads[k], weights[k], sum, pool_);
-  }
+  return MergeWeights(RuleOf(rule_), samples);
 }
 
-void Merger::StepChunk(const ChunkRange& range, uint32_t round, std::span<float> sum) {
-  const size_t per_param = OuterStatePerParam(optimizer_.type);
-  const std::span<float> state =
-      state_.floats().subspan(range.begin * per_param, range.count * per_param);
-  OuterStep(optimizer_, round, sum, state, sum);
-}
-
-Status Merger::MergeChunk(const MergeOrder& order,
-                          const std::vector<std::span<const std::byte>>& payloads,
-                          std::span<std::byte> sync, MergePhases& phases) {
+StatusOr<ChunkHashes> Merger::MergeChunk(const MergeOrder& order,
+                                         const std::vector<std::span<const std::byte>>& payloads,
+                                         std::span<std::byte> sync, PhaseTimer& timer) {
   const ChunkRange range = layout_.chunk(order.chunk);
-  const std::span<float> sum = sum_.floats().first(range.count);
   const std::span<float> base = base_.floats().subspan(range.begin, range.count);
   const std::span<float> residual = codec_ == Codec::kQ4
                                         ? residual_.floats().subspan(range.begin, range.count)
                                         : std::span<float>();
+  const size_t per_param = OuterStatePerParam(optimizer_.type);
+  const OuterState state = ViewOuterState(
+      optimizer_.type, state_.floats().subspan(range.begin * per_param, range.count * per_param));
+  const auto step = [&](size_t begin, std::span<float> values) {
+    OuterStep(optimizer_, order.round, values, state.Slice(begin, values.size()), values);
+  };
 
-  InPhase(phases.aggregate, pool_, [&] { Aggregate(order, payloads, sum); });
-  for (const auto& payload : payloads) phases.aggregate.AddBytes(payload.size());
-  InPhase(phases.outer_step, pool_, [&] { StepChunk(range, order.round, sum); });
-  phases.outer_step.AddBytes(range.count * sizeof(float));
-
-  EncodeOutcome outcome;
-  MutexLock lock(base_mutex_);
-  InPhase(phases.encode_sync, pool_,
-          [&] { outcome = EncodeUpdate(codec_, sum, residual, base, sync, pool_); });
-  phases.encode_sync.AddBytes(sync.size());
+  const PhaseTimer::Scope scope = timer.Enter();
+  for (const auto& payload : payloads) timer.AddBytes(payload.size());
+  timer.AddBytes(sync.size());
+  timer.AddChunk();
+  MutexLock lock(chunk_mutexes_[order.chunk]);
+  const MergeOutcome outcome =
+      MergeChunkUpdate(codec_, payloads, WeightsOf(order), step, residual, base, sync);
   if (outcome.first_nonfinite) {
+    timer.MarkFailed();
     return DataLossError(
         "round {}: the merged update of {} is not finite: lower outer.learning_rate or "
         "train.learning_rate",
         order.round, layout_.DescribePosition(range.begin + *outcome.first_nonfinite));
   }
-  InPhase(phases.hash, pool_, [&] { chunk_hashes_[order.chunk] = HashFloats(base); });
-  phases.hash.AddBytes(range.count * sizeof(float));
-  return OkStatus();
+  chunk_hashes_[order.chunk] = outcome.base_hash;
+  return ChunkHashes{.payload = outcome.payload_hash, .base = outcome.base_hash};
 }
 
 }  // namespace interlude

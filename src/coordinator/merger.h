@@ -1,7 +1,6 @@
 // The coordinator's arithmetic: base, outer state and residual, and what happens to one chunk:
-// decode and average, outer step, encode the sync delta, hash the new base. Working memory is two
-// chunks. Owned by the round thread; others may read base chunks that no merge is changing (see
-// RunMachine).
+// decode and average, outer step, encode the sync delta, hash the new base, all in one pass over
+// memory. Chunks are merged side by side by the threads of a pool; no working memory is kept.
 #pragma once
 
 #include <memory>
@@ -12,32 +11,21 @@
 #include "base/memory_account.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "base/thread_pool.h"
 #include "codec/chunk_codec.h"
 #include "config/run_config.h"
 #include "layout/layout.h"
 #include "ledger/recorder.h"
 #include "optim/outer_optimizer.h"
 #include "protocol/types.h"
+#include "wire/chunk_stream.h"
 
 namespace interlude {
-
-/// The coordinator's phases of one round, filled chunk by chunk.
-struct MergePhases {
-  MergePhases(uint32_t round, const Clock& clock);
-
-  PhaseTimer aggregate;
-  PhaseTimer outer_step;
-  PhaseTimer encode_sync;
-  PhaseTimer hash;
-};
 
 class Merger {
  public:
   /// Takes memory for base, outer state and (with q4) residual: ResourceExhausted when the machine
   /// has not that much free, with both figures.
-  static StatusOr<std::unique_ptr<Merger>> Create(const Layout& layout, const RunConfig& config,
-                                                  int threads);
+  static StatusOr<std::unique_ptr<Merger>> Create(const Layout& layout, const RunConfig& config);
 
   /// The first base arrives here; then hash it with HashBase.
   std::span<std::byte> BaseChunkBytes(uint32_t chunk);
@@ -45,43 +33,41 @@ class Merger {
   Status HashBase();
 
   /// Merges one chunk: `payloads[k]` is the k-th contributor's. Writes the sync payload to `sync`
-  /// (EncodedBytes of the chunk) and updates base, outer state, residual and the chunk's hash.
-  /// The outer step's number is the round's. DataLoss when the update is not finite; the chunk's
-  /// base, outer state and residual are then unspecified and the run cannot go on from them.
-  Status MergeChunk(const MergeOrder& order,
-                    const std::vector<std::span<const std::byte>>& payloads,
-                    std::span<std::byte> sync, MergePhases& phases);
+  /// (EncodedBytes of the chunk), updates base, outer state, residual and the chunk's hash, and
+  /// returns the hashes. The outer step's number is the round's. DataLoss when the update is not
+  /// finite; the chunk's base, outer state and residual are then unspecified and the run cannot go
+  /// on from them. Any thread; each chunk one thread at a time.
+  StatusOr<ChunkHashes> MergeChunk(const MergeOrder& order,
+                                   const std::vector<std::span<const std::byte>>& payloads,
+                                   std::span<std::byte> sync, PhaseTimer& timer);
 
-  /// Any thread: copies a chunk of the base as it is between two merges, and returns its hash.
-  /// `out` has the chunk's size.
+  /// Any thread: copies a chunk of the base as it is between two merges of it, and returns its
+  /// hash. `out` has the chunk's size.
   Hash128 CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const;
 
   std::span<const float> base() const { return base_.floats(); }
   std::span<const std::byte> BaseChunk(uint32_t chunk) const;
   const Layout& layout() const { return layout_; }
   Codec codec() const { return codec_; }
+  /// While no chunk is being merged.
   const std::vector<Hash128>& chunk_hashes() const { return chunk_hashes_; }
   Hash128 Root() const { return RootHash(chunk_hashes_); }
 
  private:
-  Merger(const Layout& layout, const RunConfig& config, int threads);
+  Merger(const Layout& layout, const RunConfig& config);
 
-  void Aggregate(const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
-                 std::span<float> sum);
-  void StepChunk(const ChunkRange& range, uint32_t round, std::span<float> sum);
+  std::vector<float> WeightsOf(const MergeOrder& order) const;
 
   const Layout layout_;
   const Codec codec_;
   const MergeRuleKind rule_;
   const OuterOptimizerOptions optimizer_;
-  ThreadPool pool_;
   Buffer base_;
   Buffer state_;     // chunk after chunk, each chunk's moments one after the other
   Buffer residual_;  // what encoding the sync delta lost; empty with fp32
-  Buffer sum_;       // one chunk
   std::vector<Hash128> chunk_hashes_;
-  /// Held while a chunk of base and its hash change, and while one is copied.
-  mutable Mutex base_mutex_;
+  /// One for each chunk: held while its base and hash change, and while they are copied.
+  const std::unique_ptr<Mutex[]> chunk_mutexes_;
 };
 
 /// The codec and optimizer that a configuration names.

@@ -40,7 +40,8 @@ void RoundThread::Do(const StartRound& action) {
     observer_.RunStarted(exchange_->merger->layout().total_params(), num_chunks);
   }
   book_.RoundStarted(round);
-  phases_.try_emplace(round, round, shared_.clock);
+  merge_timers_.try_emplace(round, Phase::kMerge, round, kNoWorker, shared_.clock);
+  sync_hashes_.assign(num_chunks, {});
   chunks_merged_ = 0;
   if (action.evaluate) evaluations_.Begin(round - 1, action.members);
 
@@ -72,35 +73,29 @@ void RoundThread::Do(const MergeChunk& action) {
   for (const Contributor& contributor : order.contributors) {
     payloads.push_back(exchange_->deltas->Delta(order.round, contributor.worker, order.chunk));
   }
-  const std::span<std::byte> sync = exchange_->deltas->MutableSync(order.round, order.chunk);
   ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
-  const Status status =
-      exchange_->merger->MergeChunk(order, payloads, sync, phases_.at(order.round));
-  if (!status.ok()) return Fail(status);
-  ++chunks_merged_;
-  machine_.ChunkMerged(order.round, order.chunk, shared_.clock.Now());
-  ReportProgress();
+  merges_.Submit([this, order, payloads = std::move(payloads),
+                  sync = exchange_->deltas->MutableSync(order.round, order.chunk),
+                  &timer = merge_timers_.at(order.round)] {
+    shared_.events.Push(ChunkMergedEvent{
+        order.round, order.chunk, exchange_->merger->MergeChunk(order, payloads, sync, timer)});
+  });
 }
 
 void RoundThread::Do(const SendSyncChunk& action) {
   if (options_.config.round.exchange == ExchangeMode::kBarrier) SaveEveryRound(action.round);
   if (failed_) return;
-  const Hash128 payload_hash = HashBytes(exchange_->deltas->Sync(action.round, action.chunk));
-  const Status status = exchange_->deltas->SealSync(action.round, action.chunk, payload_hash);
+  const ChunkHashes& hashes = sync_hashes_[action.chunk];
+  const Status status = exchange_->deltas->SealSync(action.round, action.chunk, hashes.payload);
   if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
-  shared_.board.Post(action.round, action.chunk,
-                     ChunkHashes{payload_hash, exchange_->merger->chunk_hashes()[action.chunk]});
+  shared_.board.Post(action.round, action.chunk, hashes);
 }
 
 void RoundThread::Do(const CommitRound& action) {
   SaveEveryRound(action.round);
   if (failed_) return;
-  const MergePhases& phases = phases_.at(action.round);
-  for (const PhaseTimer* timer :
-       {&phases.aggregate, &phases.outer_step, &phases.encode_sync, &phases.hash}) {
-    shared_.spans.Record(timer->Finish());
-  }
-  phases_.erase(action.round);
+  shared_.spans.Record(merge_timers_.at(action.round).Finish());
+  merge_timers_.erase(action.round);
   uncommitted_chunks_ = 0;
   const Hash128 root = exchange_->merger->Root();
   roots_[action.round] = root;

@@ -100,6 +100,14 @@ Status RoundThread::AcceptBase(Session& session) {
   return OkStatus();
 }
 
+void RoundThread::On(ChunkMergedEvent& event) {
+  if (!event.hashes.ok()) return Fail(event.hashes.status());
+  sync_hashes_[event.chunk] = *event.hashes;
+  ++chunks_merged_;
+  machine_.ChunkMerged(event.round, event.chunk, shared_.clock.Now());
+  ReportProgress();
+}
+
 void RoundThread::On(StopEvent& event) {
   machine_.Stop(CancelledError("{}", event.reason), shared_.clock.Now());
 }
@@ -144,7 +152,7 @@ Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
 
 Status RoundThread::MakeExchange(const Layout& layout) {
   auto exchange = std::make_shared<Exchange>();
-  INTERLUDE_ASSIGN_OR_RETURN(exchange->merger, Merger::Create(layout, options_.config, threads_));
+  INTERLUDE_ASSIGN_OR_RETURN(exchange->merger, Merger::Create(layout, options_.config));
   INTERLUDE_ASSIGN_OR_RETURN(
       exchange->deltas,
       DeltaStore::Create(options_.directory, layout, CodecOf(options_.config), options_.workers));

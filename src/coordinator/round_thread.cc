@@ -21,12 +21,12 @@ RunPlan PlanOf(const CoordinatorOptions& options) {
 RoundThread::RoundThread(const CoordinatorOptions& options, int threads, std::string run_id,
                          SharedState& shared, LedgerBook& book, RunObserver& observer)
     : options_(options),
-      threads_(threads),
       run_id_(std::move(run_id)),
       shared_(shared),
       book_(book),
       observer_(observer),
-      machine_(PlanOf(options)) {}
+      machine_(PlanOf(options)),
+      merges_(threads) {}
 
 StatusOr<RunOutcome> RoundThread::Run() {
   while (!ended_) {
@@ -36,6 +36,7 @@ StatusOr<RunOutcome> RoundThread::Run() {
     CarryOutActions();
   }
   RefuseAllEvents(shared_.events, UnavailableError("the run has ended"));
+  merges_.Drain();
   shared_.board.Close();
   for (const auto& session : shared_.sessions.All()) {
     session->outgoing.Push(GoodbyeMessage{end_status_.code(), end_status_.message()});

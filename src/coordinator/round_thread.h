@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/task_pool.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/evaluation_tally.h"
 #include "coordinator/ledger_book.h"
@@ -40,6 +41,7 @@ class RoundThread {
   void On(UploadBegunEvent& event);
   void On(ChunkStoredEvent& event);
   void On(BaseStoredEvent& event);
+  void On(ChunkMergedEvent& event);
   void On(StopEvent& event);
   /// OK, AlreadyExists for a first base that is here, or why not.
   Status MayUpload(const Session& session, const UploadHeader& header);
@@ -84,7 +86,6 @@ class RoundThread {
   void FinishOutcome(const Status& status);
 
   const CoordinatorOptions& options_;
-  const int threads_;
   const std::string run_id_;
   SharedState& shared_;
   LedgerBook& book_;
@@ -92,18 +93,20 @@ class RoundThread {
   RunMachine machine_;
   std::map<WorkerId, Member> members_;
   std::shared_ptr<Exchange> exchange_;
-  std::map<uint32_t, MergePhases> phases_;
-  std::map<uint32_t, Hash128> roots_;  // of committed rounds that have not ended
+  std::map<uint32_t, PhaseTimer> merge_timers_;  // of rounds that are not committed
+  std::vector<ChunkHashes> sync_hashes_;         // of the chunks of the round that is merged
+  std::map<uint32_t, Hash128> roots_;            // of committed rounds that have not ended
   EvaluationTally evaluations_;
   uint32_t saved_round_ = 0;           // the newest whose model SaveEveryRound wrote
   uint32_t chunks_merged_ = 0;         // of the newest round
-  uint32_t uncommitted_chunks_ = 0;    // merged into the base since the last commit
+  uint32_t uncommitted_chunks_ = 0;    // ordered to be merged into the base since the last commit
   std::optional<WorkerId> base_from_;  // who was asked for the first base
   bool base_stored_ = false;
   bool failed_ = false;
   bool ended_ = false;
   Status end_status_;
   RunOutcome outcome_;
+  TaskPool merges_;  // last: its tasks use what stands above
 };
 
 }  // namespace interlude

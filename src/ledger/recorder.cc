@@ -31,24 +31,58 @@ PhaseTimer::PhaseTimer(Phase phase, uint32_t round, int32_t recorded_by, const C
             .recorded_by = recorded_by,
             .about_worker = about_worker} {}
 
-PhaseTimer::Scope::Scope(PhaseTimer& timer)
-    : timer_(timer), begin_(timer.clock_.Now()), times_(ReadThreadTimesWithDelay()) {
-  if (timer_.entered_) return;
-  timer_.entered_ = true;
-  timer_.span_.begin_ns = begin_.count();
+PhaseTimer::Scope::Scope(PhaseTimer& timer) : timer_(timer), times_(ReadThreadTimesWithDelay()) {
+  timer_.Begin(timer_.clock_.Now());
 }
 
 PhaseTimer::Scope::~Scope() {
   const ThreadTimes times = ReadThreadTimesWithDelay();
-  const Nanoseconds now = timer_.clock_.Now();
-  Span& span = timer_.span_;
-  span.end_ns = now.count();
-  span.busy_ns += (now - begin_).count();
-  span.cpu_ns += times.cpu_ns - times_.cpu_ns;
-  span.run_delay_ns += times.run_delay_ns - times_.run_delay_ns;
+  timer_.End(timer_.clock_.Now(), {.cpu_ns = times.cpu_ns - times_.cpu_ns,
+                                   .run_delay_ns = times.run_delay_ns - times_.run_delay_ns});
+}
+
+void PhaseTimer::Begin(Nanoseconds now) {
+  MutexLock lock(mutex_);
+  if (!entered_) span_.begin_ns = now.count();
+  entered_ = true;
+  if (inside_++ == 0) busy_since_ = now;
+}
+
+void PhaseTimer::End(Nanoseconds now, const ThreadTimes& used) {
+  MutexLock lock(mutex_);
+  span_.end_ns = now.count();
+  if (--inside_ == 0) span_.busy_ns += (now - busy_since_).count();
+  span_.cpu_ns += used.cpu_ns;
+  span_.run_delay_ns += used.run_delay_ns;
+}
+
+void PhaseTimer::AddBytes(uint64_t bytes) {
+  MutexLock lock(mutex_);
+  span_.bytes += bytes;
+}
+
+void PhaseTimer::AddChunk() {
+  MutexLock lock(mutex_);
+  ++span_.chunks;
+}
+
+void PhaseTimer::AddCpu(int64_t cpu_ns) {
+  MutexLock lock(mutex_);
+  span_.cpu_ns += cpu_ns;
+}
+
+void PhaseTimer::MarkFailed() {
+  MutexLock lock(mutex_);
+  span_.ok = false;
+}
+
+bool PhaseTimer::entered() const {
+  MutexLock lock(mutex_);
+  return entered_;
 }
 
 Span PhaseTimer::Finish() const {
+  MutexLock lock(mutex_);
   Span span = span_;
   if (!entered_) span.begin_ns = span.end_ns = clock_.Now().count();
   return span;

@@ -30,9 +30,9 @@ class SpanRecorder {
   uint64_t dropped_ INTERLUDE_GUARDED_BY(mutex_) = 0;
 };
 
-/// One phase of one round, entered once or many times (chunk by chunk) by one thread; records a
-/// single Span from the first Enter to the last Leave, with the time inside as busy_ns and the
-/// thread's CPU time.
+/// One phase of one round, entered once or many times (chunk by chunk) by any number of threads,
+/// also side by side; records a single Span from the first Enter to the last Leave, with the time
+/// in which at least one thread was inside as busy_ns and the CPU time of all.
 ///
 ///   PhaseTimer encode(Phase::kEncode, round, worker, clock);
 ///   for (chunk...) { auto scope = encode.Enter(); ...; encode.AddBytes(n); encode.AddChunk(); }
@@ -51,26 +51,31 @@ class PhaseTimer {
 
    private:
     PhaseTimer& timer_;
-    Nanoseconds begin_;
-    ThreadTimes times_;
+    const ThreadTimes times_;
   };
 
   [[nodiscard]] Scope Enter() { return Scope(*this); }
-  void AddBytes(uint64_t bytes) { span_.bytes += bytes; }
-  void AddChunk() { ++span_.chunks; }
-  /// CPU time of helper threads that worked for this phase.
-  void AddCpu(int64_t cpu_ns) { span_.cpu_ns += cpu_ns; }
-  void MarkFailed() { span_.ok = false; }
-  bool entered() const { return entered_; }
+  void AddBytes(uint64_t bytes);
+  void AddChunk();
+  /// CPU time that threads outside the scopes spent for this phase.
+  void AddCpu(int64_t cpu_ns);
+  void MarkFailed();
+  bool entered() const;
 
   /// The span so far. A phase that was never entered has begin = end = now and ok as it is.
   Span Finish() const;
 
  private:
   friend class Scope;
+  void Begin(Nanoseconds now);
+  void End(Nanoseconds now, const ThreadTimes& used);
+
   const Clock& clock_;
-  Span span_;
-  bool entered_ = false;
+  mutable Mutex mutex_;
+  Span span_ INTERLUDE_GUARDED_BY(mutex_);
+  Nanoseconds busy_since_ INTERLUDE_GUARDED_BY(mutex_){0};
+  int inside_ INTERLUDE_GUARDED_BY(mutex_) = 0;
+  bool entered_ INTERLUDE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace interlude

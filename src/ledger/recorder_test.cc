@@ -96,6 +96,38 @@ TEST(PhaseTimer, CountsTheThreadsOwnCpuTimeAndThatOfHelpers) {
   EXPECT_EQ(timer.Finish().cpu_ns, own + 11);
 }
 
+TEST(PhaseTimer, TwoThreadsInsideAtOnceAreBusyOnce) {
+  ManualClock clock;
+  PhaseTimer timer(Phase::kMerge, 1, kNoWorker, clock);
+  {
+    const auto first = timer.Enter();
+    clock.Advance(milliseconds(3));
+    {
+      const auto second = timer.Enter();
+      clock.Advance(milliseconds(4));
+    }
+    clock.Advance(milliseconds(5));
+  }
+  EXPECT_EQ(timer.Finish().busy_ns, Nanoseconds(milliseconds(12)).count());
+}
+
+TEST(PhaseTimer, LosesNothingWhenThreadsEnterAtOnce) {
+  ManualClock clock;
+  PhaseTimer timer(Phase::kMerge, 1, kNoWorker, clock);
+  const auto work = [&] {
+    for (int i = 0; i < 1000; ++i) {
+      const auto scope = timer.Enter();
+      timer.AddBytes(2);
+      timer.AddChunk();
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  EXPECT_EQ(timer.Finish().bytes, 4000u);
+  EXPECT_EQ(timer.Finish().chunks, 2000u);
+}
+
 TEST(SpanRecorder, GivesSpansInOrderOnce) {
   SpanRecorder recorder;
   recorder.Record({.phase = Phase::kTrain, .round = 1});

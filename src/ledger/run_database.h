@@ -16,7 +16,7 @@
 namespace interlude {
 
 /// Version of the schema; stored in `meta`, and in SQLite's user_version.
-inline constexpr int kRunDatabaseVersion = 1;
+inline constexpr int kRunDatabaseVersion = 2;
 
 /// Keys of `meta` that have a meaning; others may be set too. All are optional.
 inline constexpr char kMetaTitle[] = "title";            // what is trained; one line

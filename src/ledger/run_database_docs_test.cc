@@ -121,7 +121,16 @@ std::string Dump(SQLite::Database& database) {
   return text;
 }
 
-TEST(RecordedRun, OfVersion1IsReadAndIsStillWhatTheSampleRunWrites) {
+TEST(RecordedRun, OfVersion1IsStillRead) {
+  const auto database = RunDatabase::OpenReadOnly(INTERLUDE_SOURCE_DIR "/testdata/run_db/v1.db");
+  ASSERT_TRUE(database.ok()) << database.status().ToString();
+  const auto spans = (*database)->Spans();
+  ASSERT_TRUE(spans.ok()) << spans.status().ToString();
+  EXPECT_TRUE(std::any_of(spans->begin(), spans->end(),
+                          [](const Span& span) { return span.phase == Phase::kEncodeSync; }));
+}
+
+TEST(RecordedRun, IsWhatTheSampleRunWrites) {
   ASSERT_TRUE(RunDatabase::OpenReadOnly(kRecorded).ok());
   const std::string fresh_path = ::testing::TempDir() + fmt::format("/sample_{}.db", ::getpid());
   {

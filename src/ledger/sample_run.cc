@@ -82,10 +82,7 @@ void AddCoordinatorSpans(const RoundRecord& round, std::vector<Span>& out) {
     add(Phase::kJournal, worker, first, first + 10 * kMs, 700'000, kPayloadBytes);
   }
   const int64_t last = round.last_delta_ns;
-  add(Phase::kAggregate, kNoWorker, last - 5 * kMs, last + 1 * kMs, 2 * kMs, 3 * kPayloadBytes);
-  add(Phase::kOuterStep, kNoWorker, last - 4 * kMs, last + 2 * kMs, 1 * kMs, 1'000'000);
-  add(Phase::kEncodeSync, kNoWorker, last - 4 * kMs, last + 3 * kMs, 1'500'000, kPayloadBytes);
-  add(Phase::kHash, kNoWorker, last - 4 * kMs, round.committed_ns, 300'000, 1'000'000);
+  add(Phase::kMerge, kNoWorker, last - 5 * kMs, round.committed_ns, 4'800'000, 4 * kPayloadBytes);
   for (int32_t worker = 0; worker < kSampleWorkers; ++worker) {
     add(Phase::kSend, worker, round.first_sync_ns, round.committed_ns + (worker + 4) * kMs, 1 * kMs,
         kPayloadBytes);

@@ -33,20 +33,24 @@ PhaseText TextOf(Phase phase) {
               "the first base to the coordinator; when joining, differing chunks from it"};
     case Phase::kReceive:
       return {"receive", "a worker's delta, from its first chunk to its last"};
-    case Phase::kAggregate:
-      return {"aggregate", "deltas decoded and summed by weight"};
-    case Phase::kOuterStep:
-      return {"outer_step", "outer optimizer"};
-    case Phase::kEncodeSync:
-      return {"encode_sync", "update to sync delta, sync delta added to the base"};
-    case Phase::kHash:
-      return {"hash", "of the new base"};
     case Phase::kJournal:
       return {"journal", "received chunks to disk"};
     case Phase::kSend:
       return {"send", "sync delta to a worker, from first chunk to last"};
     case Phase::kSave:
       return {"save", "a full model to disk"};
+    case Phase::kAggregate:
+      return {"aggregate", "deltas decoded and summed by weight; before schema version 2"};
+    case Phase::kOuterStep:
+      return {"outer_step", "outer optimizer; before schema version 2"};
+    case Phase::kEncodeSync:
+      return {"encode_sync",
+              "update to sync delta, sync delta added to the base; before schema version 2"};
+    case Phase::kHash:
+      return {"hash", "of the new base; before schema version 2"};
+    case Phase::kMerge:
+      return {"merge",
+              "deltas decoded and summed by weight, outer step, sync delta, new base and its hash"};
     case Phase::kRound:
       return {"round", "the whole round"};
   }

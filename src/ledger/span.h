@@ -24,15 +24,16 @@ enum class Phase : uint8_t {
   kPrepare = 9,     // model and data made ready, once
   kShareBase = 10,  // the first base to the coordinator; when joining, differing chunks from it
   // coordinator
-  kReceive = 32,     // from a worker's first delta chunk to its last
-  kAggregate = 33,   // decode and weighted sum
-  kOuterStep = 34,   // outer optimizer
-  kEncodeSync = 35,  // update -> sync delta, base += sync delta
-  kHash = 36,        // of the new base
-  kJournal = 37,     // received chunks to disk
-  kSend = 38,        // sync delta to a worker, from first chunk to last
-  kSave = 39,        // a full model to disk
-  kRound = 40,       // the whole round
+  kReceive = 32,    // from a worker's first delta chunk to its last
+  kAggregate = 33,  // 33 to 36: the parts of what is now kMerge, in runs of schema version 1
+  kOuterStep = 34,
+  kEncodeSync = 35,
+  kHash = 36,
+  kJournal = 37,  // received chunks to disk
+  kSend = 38,     // sync delta to a worker, from first chunk to last
+  kSave = 39,     // a full model to disk
+  kRound = 40,    // the whole round
+  kMerge = 41,    // decode and weighted sum, outer step, sync delta, base += it, hash: one pass
 };
 
 /// Every phase, workers' first, in the order in which a round passes through them.
@@ -40,7 +41,7 @@ inline constexpr std::array kAllPhases = {
     Phase::kPrepare, Phase::kShareBase, Phase::kTrain,     Phase::kEncode,    Phase::kUpload,
     Phase::kWait,    Phase::kDownload,  Phase::kApply,     Phase::kVerify,    Phase::kEvaluate,
     Phase::kReceive, Phase::kJournal,   Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync,
-    Phase::kHash,    Phase::kSend,      Phase::kSave,      Phase::kRound};
+    Phase::kHash,    Phase::kMerge,     Phase::kSend,      Phase::kSave,      Phase::kRound};
 
 /// "train", "outer_step", ...; the name in run.db, JSON and the report. "unknown" for a number that
 /// is no phase.
@@ -65,8 +66,8 @@ inline constexpr uint32_t kBeforeRounds = 0;
 
 /// One phase. Times are CLOCK_MONOTONIC of the process that recorded it and comparable only within
 /// it. A phase that works chunk by chunk (encode, upload, apply...) is one span from its first
-/// beginning to its last end; `busy_ns` is the part of it that was spent in the phase itself, so
-/// that parallel phases are seen.
+/// beginning to its last end; `busy_ns` is the part of it in which at least one thread was in the
+/// phase itself, so that parallel phases are seen.
 struct Span {
   Phase phase = Phase::kTrain;
   uint32_t round = kBeforeRounds;
@@ -77,7 +78,7 @@ struct Span {
   int64_t end_ns = 0;
   int64_t busy_ns = 0;
   int64_t cpu_ns = 0;        // of all threads that worked on it
-  int64_t run_delay_ns = 0;  // runnable but not running; of the thread that owns the phase
+  int64_t run_delay_ns = 0;  // runnable but not running; of all threads that worked on it
   uint64_t bytes = 0;        // moved or made by the phase
   uint32_t chunks = 0;       // chunks it covered; 0 where it has none
   bool ok = true;

@@ -152,7 +152,7 @@ TEST(HostileMessages, SpansAreChecked) {
   };
   refuse([](v1::Span& s) { s.set_phase(0); }, "phase is 0");
   refuse([](v1::Span& s) { s.set_phase(31); }, "phase 31 is unknown");
-  refuse([](v1::Span& s) { s.set_phase(static_cast<uint32_t>(Phase::kAggregate)); }, "phase is 33");
+  refuse([](v1::Span& s) { s.set_phase(static_cast<uint32_t>(Phase::kMerge)); }, "phase is 41");
   refuse([](v1::Span& s) { s.set_begin_ns(-1); }, "begin_ns is -1");
   refuse([](v1::Span& s) { s.set_duration_ns(-1); }, "duration_ns is -1");
   refuse([](v1::Span& s) { s.set_duration_ns(std::numeric_limits<int64_t>::max()); },

@@ -21,9 +21,10 @@ std::vector<uint32_t> AllChunks(uint32_t count) {
   return chunks;
 }
 
-/// One round's exchange. Its parts run on threads of their own and share what stands here: the
-/// payload and its hashes (written by Encode before EncodeProgress tells the others), everything
-/// else has one owner.
+/// One round's exchange. Uploading and downloading have a thread each; encoding and applying are
+/// tasks of the codec pool, a chunk each, encoding first. They share what stands here: a chunk's
+/// payload and its hash are written before EncodeProgress tells the others, what was announced
+/// before its task is submitted; everything else has one owner or a lock of its own.
 class Exchange {
  public:
   Exchange(WorkerContext& context, uint32_t round, uint64_t samples)
@@ -36,7 +37,9 @@ class Exchange {
         download_(Timer(Phase::kDownload)),
         apply_(Timer(Phase::kApply)),
         verify_(Timer(Phase::kVerify)),
+        encoded_(model_.num_chunks()),
         payload_hashes_(model_.num_chunks()),
+        announced_bases_(model_.num_chunks()),
         uploader_(link_, upload_),
         downloader_(link_, DownloadKind::kSync, round, model_.PayloadBytes(model_.codec()),
                     context.clock, download_) {}
@@ -57,7 +60,9 @@ class Exchange {
   Status DownloadAndApply();
   Status DownloadOnly();
   Status ApplyDownloaded();
-  Status ApplyChunk(uint32_t chunk, std::span<const std::byte> payload, const Hash128& announced);
+  Status Received(const ChunkReceiver::Completed& completed, std::span<const std::byte> payload);
+  void SubmitApply(uint32_t chunk, std::span<const std::byte> payload);
+  std::vector<uint32_t> Mismatched();
   StatusOr<uint32_t> Repair();
   void RecordSpans();
   Span WaitSpan() const;
@@ -75,8 +80,8 @@ class Exchange {
   PhaseTimer verify_;
   EncodeProgress encoded_;
   std::vector<Hash128> payload_hashes_;
-  std::vector<Hash128> announced_bases_;  // barrier: of the chunks in sync_payload
-  std::vector<uint32_t> mismatched_;
+  std::vector<Hash128> announced_bases_;
+  uint32_t repaired_chunks_ = 0;
   std::optional<Nanoseconds> uploaded_at_;
   Uploader uploader_;
   ChunkDownload downloader_;
@@ -84,23 +89,23 @@ class Exchange {
 
 Status Exchange::Encode() {
   for (uint32_t chunk = 0; chunk < model_.num_chunks(); ++chunk) {
-    if (!context_.keep_going()) return CancelledError("encoding of round {} was given up", round_);
-    INTERLUDE_RETURN_IF_ERROR(EncodeChunk(chunk));
-    encoded_.ChunkEncoded();
+    context_.pool.Submit([this, chunk] {
+      if (!encoded_.wanted()) return;
+      const Status status = EncodeChunk(chunk);
+      if (status.ok()) return encoded_.ChunkEncoded(chunk);
+      encode_.MarkFailed();
+      encoded_.Fail(status);
+    });
   }
-  return OkStatus();
+  return encoded_.AwaitAll();
 }
 
 Status Exchange::EncodeChunk(uint32_t chunk) {
+  if (!context_.keep_going()) return CancelledError("encoding of round {} was given up", round_);
   const std::span<std::byte> payload = model_.payload(chunk);
-  EncodeOutcome outcome;
-  context_.pool.Run(encode_, [&](ThreadPool& pool) {
-    outcome = EncodeDelta(model_.codec(), model_.parameters(chunk), model_.base(chunk),
-                          model_.residual(chunk), payload, pool);
-    payload_hashes_[chunk] = HashBytes(payload);
-  });
+  const PhaseTimer::Scope scope = encode_.Enter();
+  const EncodeOutcome outcome = model_.copy().Encode(chunk, payload, payload_hashes_[chunk]);
   if (outcome.first_nonfinite.has_value()) {
-    encode_.MarkFailed();
     const size_t position = model_.layout().chunk(chunk).begin + *outcome.first_nonfinite;
     return DataLossError(
         "worker {}, round {}: the change of {} is NaN or infinite and was not sent; a lower "
@@ -128,29 +133,30 @@ Status Exchange::Upload() {
 
 Status Exchange::DownloadAndApply() {
   const auto stage = [this](uint32_t chunk) {
-    return model_.staging().first(model_.payload(chunk).size());
+    return model_.staging().Take(chunk).first(model_.PayloadBytes(model_.codec(), chunk));
   };
   const Status status = downloader_.Fetch(
       AllChunks(model_.num_chunks()), stage, [&](const ChunkReceiver::Completed& completed) {
-        // The coordinator merges chunk i after this worker's chunk i has come, so the two threads
-        // work on disjoint chunks. Should it ever merge without this worker, encoding must still
-        // not see half an update.
-        if (!encoded_.AwaitChunk(completed.chunk))
+        const uint32_t chunk = completed.chunk;
+        // The coordinator merges chunk i after this worker's chunk i has come, so encoding is done
+        // with it. Should it ever merge without this worker, encoding must still not see half an
+        // update.
+        if (!encoded_.AwaitChunk(chunk))
           return CancelledError("applying round {} was given up", round_);
-        return ApplyChunk(completed.chunk, stage(completed.chunk), completed.hashes.base);
+        const std::span<const std::byte> payload = stage(chunk);
+        INTERLUDE_RETURN_IF_ERROR(Received(completed, payload));
+        SubmitApply(chunk, payload);
+        return OkStatus();
       });
   if (!status.ok()) download_.MarkFailed();
   return status;
 }
 
 Status Exchange::DownloadOnly() {
-  announced_bases_.resize(model_.num_chunks());
   const Status status = downloader_.Fetch(
       AllChunks(model_.num_chunks()), [this](uint32_t chunk) { return model_.sync_payload(chunk); },
       [this](const ChunkReceiver::Completed& completed) {
-        announced_bases_[completed.chunk] = completed.hashes.base;
-        return ValidatePayload(model_.codec(), model_.sync_payload(completed.chunk),
-                               model_.base(completed.chunk).size());
+        return Received(completed, model_.sync_payload(completed.chunk));
       });
   if (!status.ok()) download_.MarkFailed();
   return status;
@@ -158,27 +164,30 @@ Status Exchange::DownloadOnly() {
 
 Status Exchange::ApplyDownloaded() {
   for (uint32_t chunk = 0; chunk < model_.num_chunks(); ++chunk) {
-    INTERLUDE_RETURN_IF_ERROR(
-        ApplyChunk(chunk, model_.sync_payload(chunk), announced_bases_[chunk]));
+    SubmitApply(chunk, model_.sync_payload(chunk));
   }
+  context_.pool.Drain();
   return OkStatus();
 }
 
-Status Exchange::ApplyChunk(uint32_t chunk, std::span<const std::byte> payload,
-                            const Hash128& announced) {
-  const Status valid = ValidatePayload(model_.codec(), payload, model_.base(chunk).size());
-  if (!valid.ok())
-    return valid.WithContext(fmt::format("sync delta of round {}, chunk {}", round_, chunk));
-  context_.pool.Run(apply_, [&](ThreadPool& pool) {
-    Apply(model_.codec(), payload, model_.base(chunk), model_.parameters(chunk), pool);
+Status Exchange::Received(const ChunkReceiver::Completed& completed,
+                          std::span<const std::byte> payload) {
+  announced_bases_[completed.chunk] = completed.hashes.base;
+  const size_t count = model_.layout().chunk(completed.chunk).count;
+  return ValidatePayload(model_.codec(), payload, count)
+      .WithContext(fmt::format("sync delta of round {}, chunk {}", round_, completed.chunk));
+}
+
+void Exchange::SubmitApply(uint32_t chunk, std::span<const std::byte> payload) {
+  context_.pool.Submit([this, chunk, payload] {
+    {
+      const PhaseTimer::Scope scope = apply_.Enter();
+      model_.copy().Apply(chunk, payload);
+    }
+    apply_.AddBytes(payload.size());
+    apply_.AddChunk();
+    model_.staging().Release(chunk);
   });
-  apply_.AddBytes(payload.size());
-  apply_.AddChunk();
-  const PhaseTimer::Scope scope = verify_.Enter();
-  verify_.AddBytes(model_.base(chunk).size_bytes());
-  verify_.AddChunk();
-  if (model_.HashBase(chunk) != announced) mismatched_.push_back(chunk);
-  return OkStatus();
 }
 
 Status Exchange::Together(const std::vector<std::function<Status()>>& parts) {
@@ -200,13 +209,26 @@ Status Exchange::RunBarrier() {
   return Together({[this] { return ApplyDownloaded(); }});
 }
 
+std::vector<uint32_t> Exchange::Mismatched() {
+  const PhaseTimer::Scope scope = verify_.Enter();
+  std::vector<uint32_t> mismatched;
+  for (uint32_t chunk = 0; chunk < model_.num_chunks(); ++chunk) {
+    verify_.AddBytes(model_.PayloadBytes(Codec::kFp32, chunk));
+    verify_.AddChunk();
+    if (model_.copy().BaseHash(chunk) != announced_bases_[chunk]) mismatched.push_back(chunk);
+  }
+  return mismatched;
+}
+
 StatusOr<uint32_t> Exchange::Repair() {
-  if (mismatched_.empty()) return 0u;
+  const std::vector<uint32_t> mismatched = Mismatched();
+  repaired_chunks_ = static_cast<uint32_t>(mismatched.size());
+  if (mismatched.empty()) return 0u;
   LogWarning(
       "round {}: {} chunks differ from the coordinator's after applying, the first is {}; "
       "repairing them",
-      round_, mismatched_.size(), mismatched_.front());
-  return RepairBase(context_, round_, mismatched_, verify_);
+      round_, mismatched.size(), mismatched.front());
+  return RepairBase(context_, round_, mismatched, verify_);
 }
 
 Span Exchange::WaitSpan() const {
@@ -228,6 +250,8 @@ void Exchange::RecordSpans() {
 
 StatusOr<ExchangeResult> Exchange::Run() {
   Status status = model_.barrier() ? RunBarrier() : RunPipelined();
+  context_.pool.Drain();  // chunks may still be applied, or encoded in vain
+  model_.staging().ReleaseAll();
   StatusOr<uint32_t> repair_retries = 0u;
   if (status.ok()) {
     repair_retries = Repair();
@@ -237,7 +261,7 @@ StatusOr<ExchangeResult> Exchange::Run() {
   if (!status.ok()) return status;
   return ExchangeResult{.upload_bytes = uploader_.bytes(),
                         .download_bytes = downloader_.bytes(),
-                        .repaired_chunks = static_cast<uint32_t>(mismatched_.size()),
+                        .repaired_chunks = repaired_chunks_,
                         .retries = uploader_.retries() + downloader_.retries() + *repair_retries};
 }
 
@@ -253,14 +277,18 @@ StatusOr<uint32_t> UploadBase(WorkerContext& context) {
   const BulkLink link{context.bulk, context.worker, context.session, calls};
   PhaseTimer timer(Phase::kShareBase, kBeforeRounds, context.worker, context.clock);
   Uploader uploader(link, timer);
+  Buffer room("base chunk to send", model.PayloadBytes(Codec::kFp32, 0));
   const auto send = [&] {
-    return uploader.Send(
-        {.kind = UploadKind::kBase, .codec = Codec::kFp32}, model.num_chunks(),
-        [&](uint32_t chunk) {
-          // Little-endian floats are their own payload, so the base's hash is the payload's.
-          return std::optional<Uploader::Chunk>(
-              Uploader::Chunk{std::as_bytes(model.parameters(chunk)), model.chunk_hashes()[chunk]});
-        });
+    return uploader.Send({.kind = UploadKind::kBase, .codec = Codec::kFp32}, model.num_chunks(),
+                         [&](uint32_t chunk) {
+                           const std::span<std::byte> bytes =
+                               room.bytes().first(model.PayloadBytes(Codec::kFp32, chunk));
+                           model.copy().ReadBase(chunk, bytes);
+                           // Little-endian floats are their own payload, so the base's hash is the
+                           // payload's.
+                           return std::optional<Uploader::Chunk>(
+                               Uploader::Chunk{bytes, model.copy().BaseHash(chunk)});
+                         });
   };
   const Status status = RunTogether({send}, context.keep_going, [&] { calls.Cancel(); });
   if (!status.ok()) return status.WithContext("uploading the first base");
@@ -275,11 +303,14 @@ StatusOr<uint32_t> RepairBase(WorkerContext& context, uint32_t round,
   const BulkLink link{context.bulk, context.worker, context.session, calls};
   const std::vector<size_t> chunk_bytes = model.PayloadBytes(Codec::kFp32);
   ChunkDownload download(link, DownloadKind::kBase, round, chunk_bytes, context.clock, timer);
-  const auto stage = [&](uint32_t chunk) { return model.staging().first(chunk_bytes[chunk]); };
+  const auto stage = [&](uint32_t chunk) {
+    return model.staging().Take(chunk).first(chunk_bytes[chunk]);
+  };
   const auto replace = [&](const ChunkReceiver::Completed& completed) {
     const PhaseTimer::Scope scope = timer.Enter();
-    INTERLUDE_RETURN_IF_ERROR(model.ReplaceBase(completed.chunk, stage(completed.chunk)));
-    const Hash128 hash = model.chunk_hashes()[completed.chunk];
+    INTERLUDE_RETURN_IF_ERROR(model.copy().ReplaceBase(completed.chunk, stage(completed.chunk)));
+    model.staging().Release(completed.chunk);
+    const Hash128 hash = model.copy().BaseHash(completed.chunk);
     if (hash == completed.hashes.base) return OkStatus();
     return DataLossError(
         "round {}, chunk {}: the repaired base hashes to {}, the coordinator says {}; this "
@@ -288,6 +319,7 @@ StatusOr<uint32_t> RepairBase(WorkerContext& context, uint32_t round,
   };
   const Status status = RunTogether({[&] { return download.Fetch(chunks, stage, replace); }},
                                     context.keep_going, [&] { calls.Cancel(); });
+  model.staging().ReleaseAll();
   if (!status.ok()) return status;
   return download.retries();
 }

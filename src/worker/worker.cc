@@ -66,7 +66,7 @@ class Worker {
   SpanRecorder spans_;
   std::unique_ptr<v1::Coordinator::Stub> bulk_;
   std::unique_ptr<ControlStream> control_;
-  std::unique_ptr<CodecPool> pool_;
+  std::unique_ptr<TaskPool> pool_;
   std::unique_ptr<LocalTrainer> trainer_;
   std::unique_ptr<WorkerModel> model_;
   std::optional<WorkerContext> context_;
@@ -108,12 +108,12 @@ Status Worker::MakeModel(const WelcomeMessage& welcome) {
     trainer_ = *std::move(trainer);
     if (trainer_->layout().num_chunks() == 0)
       return InternalError("the trainer's model has no parameters");
-    model_ = std::make_unique<WorkerModel>(*trainer_, config_.round);
+    model_ = std::make_unique<WorkerModel>(*trainer_, config_.round, threads_);
     return OkStatus();
   });
   INTERLUDE_RETURN_IF_ERROR(made);
   spans_.Record(prepare.Finish());
-  pool_ = std::make_unique<CodecPool>(threads_);
+  pool_ = std::make_unique<TaskPool>(threads_);
   context_.emplace(WorkerContext{config_, *trainer_, *model_, *pool_, spans_, clock_, *control_,
                                  *bulk_, welcome.worker, welcome.session,
                                  [this] { return KeepGoing(); }});
@@ -128,7 +128,7 @@ Worker::Handled Worker::On(const WelcomeMessage& welcome) {
   INTERLUDE_RETURN_IF_ERROR(MakeModel(welcome));
   INTERLUDE_RETURN_IF_ERROR(session_.OfferedBase());
   control_->Send(BaseOfferMessage{.layout = model_->layout(),
-                                  .chunk_hashes = model_->chunk_hashes(),
+                                  .chunk_hashes = model_->BaseHashes(),
                                   .spans = spans_.Take(),
                                   .threads = threads_});
   return false;

@@ -6,11 +6,11 @@
 #include <functional>
 
 #include "base/clock.h"
+#include "base/task_pool.h"
 #include "config/run_config.h"
 #include "ledger/recorder.h"
 #include "protocol/types.h"
 #include "wire/convert.h"
-#include "worker/codec_pool.h"
 #include "worker/control_stream.h"
 #include "worker/local_trainer.h"
 #include "worker/worker_model.h"
@@ -21,7 +21,7 @@ struct WorkerContext {
   const RunConfig& config;
   LocalTrainer& trainer;
   WorkerModel& model;
-  CodecPool& pool;
+  TaskPool& pool;
   SpanRecorder& spans;
   const Clock& clock;
   ControlStream& control;

@@ -1,7 +1,8 @@
 #include "worker/worker_model.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "worker/host_model_copy.h"
 
 namespace interlude {
 namespace {
@@ -18,61 +19,41 @@ size_t TotalBytes(const Layout& layout, Codec codec) {
   return EncodedBytes(codec, layout.chunk_params()) * last.index + EncodedBytes(codec, last.count);
 }
 
+Codec CodecOf(const RoundConfig& config) {
+  return config.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
+}
+
 }  // namespace
 
-WorkerModel::WorkerModel(LocalTrainer& trainer, const RoundConfig& config)
-    : trainer_(trainer),
-      layout_(trainer.layout()),
-      codec_(config.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32),
+WorkerModel::WorkerModel(LocalTrainer& trainer, const RoundConfig& config, int threads)
+    : layout_(trainer.layout()),
+      codec_(CodecOf(config)),
       barrier_(config.exchange == ExchangeMode::kBarrier),
       full_chunk_bytes_(EncodedBytes(codec_, layout_.chunk_params())),
-      base_(Buffer::Floats("base", layout_.total_params())),
+      copy_(std::make_unique<HostModelCopy>(trainer, codec_, config.error_feedback)),
       payload_("payload", TotalBytes(layout_, codec_)),
-      staging_("staging", StagingBytes(layout_)),
-      chunk_hashes_(layout_.num_chunks()) {
-  if (barrier_) sync_payload_ = Buffer("sync payload", TotalBytes(layout_, codec_));
-  if (config.error_feedback) residual_ = Buffer::Floats("residual", layout_.total_params());
-  for (uint32_t chunk = 0; chunk < num_chunks(); ++chunk) {
-    const std::span<const float> from = parameters(chunk);
-    std::copy(from.begin(), from.end(), base(chunk).begin());
-    HashBase(chunk);
-  }
-}
-
-std::span<float> WorkerModel::residual(uint32_t chunk) {
-  return residual_.size() == 0 ? std::span<float>() : Part(residual_.floats(), chunk);
-}
+      sync_payload_(barrier_ ? Buffer("sync payload", TotalBytes(layout_, codec_)) : Buffer()),
+      // One that arrives, one that is applied by each thread, one between.
+      staging_(static_cast<size_t>(threads) + 2, StagingBytes(layout_)) {}
 
 std::vector<size_t> WorkerModel::PayloadBytes(Codec codec) const {
   std::vector<size_t> bytes;
   bytes.reserve(num_chunks());
   for (uint32_t chunk = 0; chunk < num_chunks(); ++chunk) {
-    bytes.push_back(EncodedBytes(codec, layout_.chunk(chunk).count));
+    bytes.push_back(PayloadBytes(codec, chunk));
   }
   return bytes;
 }
 
-Hash128 WorkerModel::HashBase(uint32_t chunk) {
-  return chunk_hashes_[chunk] = HashFloats(base(chunk));
-}
-
-Status WorkerModel::ReplaceBase(uint32_t chunk, std::span<const std::byte> fp32_payload) {
-  const std::span<float> to = base(chunk);
-  INTERLUDE_RETURN_IF_ERROR(ValidatePayload(Codec::kFp32, fp32_payload, to.size()));
-  std::memcpy(to.data(), fp32_payload.data(), fp32_payload.size());
-  std::copy(to.begin(), to.end(), parameters(chunk).begin());
-  HashBase(chunk);
-  return OkStatus();
-}
-
-std::span<float> WorkerModel::Part(std::span<float> all, uint32_t chunk) const {
-  const ChunkRange range = layout_.chunk(chunk);
-  return all.subspan(range.begin, range.count);
+std::vector<Hash128> WorkerModel::BaseHashes() {
+  std::vector<Hash128> hashes;
+  hashes.reserve(num_chunks());
+  for (uint32_t chunk = 0; chunk < num_chunks(); ++chunk) hashes.push_back(copy_->BaseHash(chunk));
+  return hashes;
 }
 
 std::span<std::byte> WorkerModel::Piece(Buffer& buffer, uint32_t chunk) const {
-  return buffer.bytes().subspan(chunk * full_chunk_bytes_,
-                                EncodedBytes(codec_, layout_.chunk(chunk).count));
+  return buffer.bytes().subspan(chunk * full_chunk_bytes_, PayloadBytes(codec_, chunk));
 }
 
 }  // namespace interlude
