@@ -3,25 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <string>
 
+#include "base/free_memory.h"
 #include "optim/merge.h"
 
 namespace interlude {
 namespace {
-
-/// Bytes the kernel says can be had without swapping; the most there is when it does not say.
-uint64_t AvailableMemoryBytes() {
-  std::ifstream in("/proc/meminfo");
-  std::string key;
-  uint64_t kib = 0;
-  std::string unit;
-  while (in >> key >> kib >> unit) {
-    if (key == "MemAvailable:") return kib * 1024;
-  }
-  return UINT64_MAX;
-}
 
 MergeRule RuleOf(MergeRuleKind kind) {
   return kind == MergeRuleKind::kMean ? MergeRule::kMean : MergeRule::kWeightedMean;
@@ -58,15 +45,10 @@ StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const Run
   const size_t copies = 1 + OuterStatePerParam(OuterOptimizerOf(config).type) +
                         (CodecOf(config) == Codec::kQ4 ? 1 : 0);
   const uint64_t wanted = uint64_t{layout.total_params()} * copies * sizeof(float);
-  const uint64_t available = AvailableMemoryBytes();
-  if (wanted > available) {
-    return ResourceExhaustedError(
-        "a model of {} parameters needs {:.2f} GiB on the coordinator ({} fp32 copies), {:.2f} GiB "
-        "are free: "
-        "use a machine with more memory",
-        layout.total_params(), static_cast<double>(wanted) / 0x1p30, copies,
-        static_cast<double>(available) / 0x1p30);
-  }
+  INTERLUDE_RETURN_IF_ERROR(
+      CheckFreeMemory(fmt::format("the coordinator of a model of {} parameters ({} fp32 copies)",
+                                  layout.total_params(), copies),
+                      wanted));
   return std::unique_ptr<Merger>(new Merger(layout, config));
 }
 

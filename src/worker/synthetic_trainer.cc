@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/free_memory.h"
 #include "base/memory_account.h"
 #include "base/rng.h"
 
@@ -137,6 +138,9 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateSyntheticTrainer(const RunConfig& 
   if (worker < 0 || static_cast<uint32_t>(worker) >= workers) {
     return InvalidArgumentError("worker {} of {}: ids count from 0", worker, workers);
   }
+  INTERLUDE_RETURN_IF_ERROR(CheckFreeMemory(
+      fmt::format("a synthetic model of {} parameters", config.model.synthetic_params),
+      config.model.synthetic_params * sizeof(float)));
   INTERLUDE_ASSIGN_OR_RETURN(Layout layout,
                              MakeLayout(config.model.synthetic_params, config.round.chunk_params));
   return std::unique_ptr<LocalTrainer>(new SyntheticTrainer(config, worker, std::move(layout)));

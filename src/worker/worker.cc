@@ -108,8 +108,10 @@ Status Worker::MakeModel(const WelcomeMessage& welcome) {
     trainer_ = *std::move(trainer);
     if (trainer_->layout().num_chunks() == 0)
       return InternalError("the trainer's model has no parameters");
-    model_ = std::make_unique<WorkerModel>(*trainer_, config_.round, threads_);
-    return OkStatus();
+    StatusOr<std::unique_ptr<WorkerModel>> model =
+        WorkerModel::Create(*trainer_, config_.round, threads_);
+    if (model.ok()) model_ = *std::move(model);
+    return model.status();
   });
   INTERLUDE_RETURN_IF_ERROR(made);
   spans_.Record(prepare.Finish());

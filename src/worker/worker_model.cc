@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/free_memory.h"
 #include "worker/host_model_copy.h"
 
 namespace interlude {
@@ -23,7 +24,24 @@ Codec CodecOf(const RoundConfig& config) {
   return config.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
 }
 
+/// In host memory: base, payload, what a barrier holds back, and the residual.
+uint64_t MemoryBytes(const Layout& layout, const RoundConfig& config) {
+  const uint64_t copies = config.error_feedback ? 2 : 1;
+  const uint64_t payloads = config.exchange == ExchangeMode::kBarrier ? 2 : 1;
+  return copies * layout.total_params() * sizeof(float) +
+         payloads * TotalBytes(layout, CodecOf(config));
+}
+
 }  // namespace
+
+StatusOr<std::unique_ptr<WorkerModel>> WorkerModel::Create(LocalTrainer& trainer,
+                                                           const RoundConfig& config, int threads) {
+  const Layout& layout = trainer.layout();
+  INTERLUDE_RETURN_IF_ERROR(CheckFreeMemory(
+      fmt::format("a worker's copy of a model of {} parameters", layout.total_params()),
+      MemoryBytes(layout, config)));
+  return std::unique_ptr<WorkerModel>(new WorkerModel(trainer, config, threads));
+}
 
 WorkerModel::WorkerModel(LocalTrainer& trainer, const RoundConfig& config, int threads)
     : layout_(trainer.layout()),

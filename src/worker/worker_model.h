@@ -22,7 +22,9 @@ namespace interlude {
 class WorkerModel {
  public:
   /// The trainer's parameters as they are become the base. `threads` apply what arrives.
-  WorkerModel(LocalTrainer& trainer, const RoundConfig& config, int threads);
+  /// ResourceExhausted when the machine has not that much memory free.
+  static StatusOr<std::unique_ptr<WorkerModel>> Create(LocalTrainer& trainer,
+                                                       const RoundConfig& config, int threads);
 
   const Layout& layout() const { return layout_; }
   uint32_t num_chunks() const { return layout_.num_chunks(); }
@@ -48,6 +50,7 @@ class WorkerModel {
   Hash128 Root() { return RootHash(BaseHashes()); }
 
  private:
+  WorkerModel(LocalTrainer& trainer, const RoundConfig& config, int threads);
   std::span<std::byte> Piece(Buffer& buffer, uint32_t chunk) const;
 
   const Layout layout_;
