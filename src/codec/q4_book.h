@@ -14,10 +14,10 @@ namespace interlude {
 /// in fp32. The last entry is 1: the value of largest magnitude, which is the scale, has no error
 /// but the scale's.
 inline constexpr std::array<float, 16> kQ4Book = {
-    -0.83984375f,  -0.63671875f, -0.48046875f,   -0.3515625f,   //
-    -0.240234375f, -0.14453125f, -0.0634765625f, 0.0f,          //
-    0.0595703125f, 0.134765625f, 0.224609375f,   0.326171875f,  //
-    0.443359375f,  0.58203125f,  0.7578125f,     1.0f,
+    -0.85546875f,   -0.6640625f,    -0.51953125f, -0.392578125f,  //
+    -0.283203125f,  -0.1806640625f, -0.0859375f,  0.0f,           //
+    0.08056640625f, 0.1689453125f,  0.263671875f, 0.3671875f,     //
+    0.48046875f,    0.61328125f,    0.77734375f,  1.0f,
 };
 
 /// The code of the entry that is exactly zero; also the code of values missing from a short last

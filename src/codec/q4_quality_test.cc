@@ -28,9 +28,9 @@ double ErrorOf(const std::vector<float>& update) {
 
 TEST(Q4Quality, RelativeErrorIsBelowItsBars) {
   Rng rng(11);
-  EXPECT_LT(ErrorOf(GaussianValues(kCount, rng)), 0.090);
-  EXPECT_LT(ErrorOf(LaplaceValues(kCount, rng)), 0.099);
-  EXPECT_LT(ErrorOf(Student3Values(kCount, rng)), 0.115);
+  EXPECT_LT(ErrorOf(GaussianValues(kCount, rng)), 0.087);
+  EXPECT_LT(ErrorOf(LaplaceValues(kCount, rng)), 0.102);
+  EXPECT_LT(ErrorOf(Student3Values(kCount, rng)), 0.125);
 }
 
 TEST(Q4Quality, NothingIsLostAtDeltasOfAnySize) {

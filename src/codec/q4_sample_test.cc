@@ -1,4 +1,4 @@
-// The committed sample of each version of the format, and the hex example of its page. The sample
+// The committed sample of the format, and the hex example of its page. The sample
 // was made by testdata/q4/make_sample.py, which shares no code with the kernels.
 #include <gtest/gtest.h>
 
@@ -29,14 +29,14 @@ std::string HexAfter(const std::string& document, const std::string& heading) {
   return text;
 }
 
-TEST(Q4Sample, Version1IsEncodedToTheCommittedBytes) {
-  const std::vector<float> params = ReadSourceFloats("testdata/q4/v1/params.f32");
-  const std::vector<float> base = ReadSourceFloats("testdata/q4/v1/base.f32");
-  const std::vector<float> residual_after = ReadSourceFloats("testdata/q4/v1/residual_after.f32");
-  const std::vector<std::byte> expected = ReadSourceFile("testdata/q4/v1/payload.q4");
+TEST(Q4Sample, Version2IsEncodedToTheCommittedBytes) {
+  const std::vector<float> params = ReadSourceFloats("testdata/q4/v2/params.f32");
+  const std::vector<float> base = ReadSourceFloats("testdata/q4/v2/base.f32");
+  const std::vector<float> residual_after = ReadSourceFloats("testdata/q4/v2/residual_after.f32");
+  const std::vector<std::byte> expected = ReadSourceFile("testdata/q4/v2/payload.q4");
   ASSERT_EQ(200u, params.size());
   for (const Q4Kernels* kernels : {&ScalarQ4Kernels(), &SimdQ4Kernels()}) {
-    std::vector<float> residual = ReadSourceFloats("testdata/q4/v1/residual.f32");
+    std::vector<float> residual = ReadSourceFloats("testdata/q4/v2/residual.f32");
     std::vector<std::byte> payload(Q4PayloadBytes(200));
     ASSERT_EQ(kAllFinite, kernels->encode_delta(params.data(), base.data(), residual.data(), 200,
                                                 payload.data(), payload.data() + 4 * kQ4CodeBytes));
@@ -45,14 +45,14 @@ TEST(Q4Sample, Version1IsEncodedToTheCommittedBytes) {
   }
 }
 
-TEST(Q4Sample, Version1IsAppliedToTheCommittedBase) {
+TEST(Q4Sample, Version2IsAppliedToTheCommittedBase) {
   ThreadPool pool(1);
-  std::vector<float> base = ReadSourceFloats("testdata/q4/v1/base.f32");
+  std::vector<float> base = ReadSourceFloats("testdata/q4/v2/base.f32");
   std::vector<float> params(base.size());
-  const std::vector<std::byte> payload = ReadSourceFile("testdata/q4/v1/payload.q4");
+  const std::vector<std::byte> payload = ReadSourceFile("testdata/q4/v2/payload.q4");
   ASSERT_TRUE(ValidatePayload(Codec::kQ4, payload, base.size()).ok());
   Apply(Codec::kQ4, payload, base, params, pool);
-  EXPECT_TRUE(SameBits(ReadSourceFloats("testdata/q4/v1/base_after.f32"), base));
+  EXPECT_TRUE(SameBits(ReadSourceFloats("testdata/q4/v2/base_after.f32"), base));
 }
 
 TEST(Q4Sample, TheHexExampleOfTheFormatPageIsWhatTheEncoderWrites) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes testdata/q4/v1 and prints the hex example of docs/formats/q4.md.
+"""Writes testdata/q4/v2 and prints the hex example of docs/formats/q4.md.
 
 A second implementation of the format, in numpy and from the text of docs/formats/q4.md alone, so that the
 sample tests the C++ code instead of repeating it. The files of a version that was released stay as they are.
@@ -12,7 +12,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tools"))
-from fit_codebook import header_book  # noqa: E402
+from codebook import header_book  # noqa: E402
 
 F = np.float32
 BOOK = header_book()
@@ -86,7 +86,7 @@ def main():
         "base_after.f32": (base + values).tobytes(),
     }
     for name, content in files.items():
-        (HERE / "v1" / name).write_bytes(content)
+        (HERE / "v2" / name).write_bytes(content)
     hex_example()
 
 
