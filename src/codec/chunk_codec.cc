@@ -13,7 +13,7 @@ namespace {
 
 /// A chunk is worked on in tiles: what one stage has written of a tile, the next finds in L1 or L2.
 /// Whole blocks.
-constexpr size_t kTileValues = 64 * kQ4BlockValues;
+constexpr size_t kTileValues = 128 * kQ4BlockValues;
 
 /// Runs body(begin, end) on the tiles of a chunk in order, until one returns false.
 template <typename Body>

@@ -12,9 +12,9 @@
 namespace interlude {
 namespace {
 
-/// One value, a short block, a block and its neighbours, about a tile of 4096 values, several tiles
+/// One value, a short block, a block and its neighbours, about a tile of 8192 values, several tiles
 /// with a short last block.
-constexpr size_t kCounts[] = {1, 63, 64, 65, 4095, 4096, 4097, 8192, 3 * 4096 + 77};
+constexpr size_t kCounts[] = {1, 63, 64, 65, 8191, 8192, 8193, 16384, 2 * 8192 + 77};
 
 /// One update from a merged delta and its state, as an outer optimizer makes it, value by value.
 using StepFunction = void (*)(float& value, float& first, float& second);
@@ -145,16 +145,16 @@ TEST_P(Exchange, AMergeEqualsItsStagesOneAfterTheOther) {
 TEST_P(Exchange, AMergeOfNobodyOrOfManyEqualsItsStages) {
   Rng rng(32);
   for (const size_t contributors : {0, 16, 17, 40}) {
-    ExpectMergesEqual(Chunk(GetParam(), 4200, 0, contributors, rng), Nesterov, true);
+    ExpectMergesEqual(Chunk(GetParam(), 8300, 0, contributors, rng), Nesterov, true);
   }
 }
 
 TEST_P(Exchange, AMergeNamesTheFirstNonFiniteUpdate) {
   Rng rng(33);
-  for (const size_t bad : {size_t{0}, size_t{70}, size_t{4096}, size_t{9001}}) {
-    Chunk chunk(GetParam(), 9002, 0, 2, rng);
+  for (const size_t bad : {size_t{0}, size_t{70}, size_t{8192}, size_t{18001}}) {
+    Chunk chunk(GetParam(), 18002, 0, 2, rng);
     const auto step = [&](size_t begin, std::span<float> values) {
-      for (const size_t i : {bad, size_t{9001}}) {
+      for (const size_t i : {bad, size_t{18001}}) {
         if (begin <= i && i < begin + values.size()) {
           values[i - begin] = std::numeric_limits<float>::infinity();
         }
@@ -226,11 +226,11 @@ TEST_P(Exchange, AnEncodedDeltaComesWithItsPayloadsHash) {
 
 TEST_P(Exchange, ANonFiniteDeltaOfALaterTileIsNamed) {
   Rng rng(37);
-  Chunk chunk(GetParam(), 9002, 0, 0, rng);
-  chunk.params[8999] = std::numeric_limits<float>::quiet_NaN();
+  Chunk chunk(GetParam(), 18002, 0, 0, rng);
+  chunk.params[17999] = std::numeric_limits<float>::quiet_NaN();
   Hash128 hash{1, 2};
   EXPECT_EQ(
-      8999u,
+      17999u,
       EncodeDelta(GetParam(), chunk.params, chunk.base, {}, chunk.Out(), hash).first_nonfinite);
   EXPECT_EQ(Hash128{}, hash);
 }
