@@ -36,10 +36,13 @@ BenchArrays::BenchArrays(const BenchOptions& options)
   for (size_t k = 0; k < contributions.size(); ++k) {
     contributions[k] = Buffer("contribution", payload_bytes());
     FillNoise(params, 100 + k, 1e-4f, &base);
-    for (size_t c = 0; c < chunks(); ++c) {
-      EncodeDelta(Codec::kQ4, Chunk(params, c), Chunk(base, c), {},
-                  ChunkPayload(contributions[k], c), pool_);
-    }
+    pool_.ParallelFor(chunks(), 1, [&](size_t begin, size_t end) {
+      Hash128 hash;
+      for (size_t c = begin; c < end; ++c) {
+        EncodeDelta(Codec::kQ4, Chunk(params, c), Chunk(base, c), {},
+                    ChunkPayload(contributions[k], c), hash);
+      }
+    });
   }
 }
 

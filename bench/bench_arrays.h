@@ -1,6 +1,6 @@
 // The arrays that benchmarks of the codec work on, and memcpy over two of them as the yardstick.
 // Not a model: one flat sequence cut into chunks, as a layout would. One thread; the pool is
-// inside.
+// inside, and its threads take different chunks.
 #pragma once
 
 #include <array>

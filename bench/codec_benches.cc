@@ -1,9 +1,9 @@
 #include "bench/codec_benches.h"
 
-#include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -25,18 +25,10 @@ bool SameBytes(const Buffer& a, const Buffer& b) {
 
 size_t ArrayBytes(const BenchArrays& a) { return a.count() * sizeof(float); }
 
-/// Runs body(chunk) on all chunks in order, as long as it returns true.
+/// Whether body(chunk) is true for all chunks, which are spread over the pool: each thread works
+/// on a chunk of its own.
 template <typename Body>
-bool EachChunk(const BenchArrays& a, const Body& body) {
-  for (size_t c = 0; c < a.chunks(); ++c) {
-    if (!body(c)) return false;
-  }
-  return true;
-}
-
-/// The same with chunks spread over the pool, for what works on a chunk with one thread.
-template <typename Body>
-bool EachChunkInParallel(BenchArrays& a, const Body& body) {
+bool EachChunk(BenchArrays& a, const Body& body) {
   std::vector<char> good(a.chunks(), 0);
   a.pool().ParallelFor(a.chunks(), 1, [&](size_t begin, size_t end) {
     for (size_t c = begin; c < end; ++c) good[c] = body(c) ? 1 : 0;
@@ -52,9 +44,10 @@ std::set<size_t> FirstAndLast(const BenchArrays& a) { return {0, a.chunks() - 1}
 
 bool EncodePass(BenchArrays& a, bool residual) {
   return EachChunk(a, [&](size_t c) {
+    Hash128 hash;
     return !EncodeDelta(Codec::kQ4, a.Chunk(a.params, c), a.Chunk(a.base, c),
                         residual ? a.Chunk(a.residual, c) : std::span<float>(),
-                        a.ChunkPayload(a.payload, c), a.pool())
+                        a.ChunkPayload(a.payload, c), hash)
                 .first_nonfinite;
   });
 }
@@ -81,41 +74,23 @@ Finding CheckEncode(BenchArrays& a, bool residual) {
   return {};
 }
 
-bool EncodeUpdatePass(BenchArrays& a) {
-  return EachChunk(a, [&](size_t c) {
-    return !EncodeUpdate(Codec::kQ4, a.Chunk(a.momentum, c), a.Chunk(a.residual, c),
-                         a.Chunk(a.base, c), a.ChunkPayload(a.payload, c), a.pool())
-                .first_nonfinite;
-  });
-}
-
-/// What a pass encodes must take every other copy of the base to the same bits.
-Finding CheckUpdate(BenchArrays& a, bool (*pass)(BenchArrays&)) {
-  a.Copy(a.base, a.work);
-  if (!pass(a)) return "a finite update counts as not finite";
-  EachChunk(a, [&](size_t c) {
-    Apply(Codec::kQ4, a.ChunkPayload(a.payload, c), a.Chunk(a.work, c), a.Chunk(a.params, c),
-          a.pool());
-    return true;
-  });
-  if (!SameBytes(a.work, a.base)) return "Apply of the payload is not the encoder's base";
-  if (!SameBytes(a.params, a.base)) return "Apply left other parameters than base";
-  return {};
-}
-
 // Decoding.
 
-/// As the coordinator merges a chunk: from zero, one contributor after the other.
-void AverageChunk(BenchArrays& a, size_t c, std::span<float> sum) {
-  std::fill(sum.begin(), sum.end(), 0.0f);
-  for (Buffer& contribution : a.contributions) {
-    DecodeAccumulate(Codec::kQ4, a.ChunkPayload(contribution, c), kWeight, sum, a.pool());
-  }
+std::array<float, kBenchContributors> Weights() {
+  std::array<float, kBenchContributors> weights;
+  weights.fill(kWeight);
+  return weights;
+}
+
+std::array<std::span<const std::byte>, kBenchContributors> Contributions(BenchArrays& a, size_t c) {
+  std::array<std::span<const std::byte>, kBenchContributors> payloads;
+  for (size_t k = 0; k < payloads.size(); ++k) payloads[k] = a.ChunkPayload(a.contributions[k], c);
+  return payloads;
 }
 
 bool AveragePass(BenchArrays& a) {
   return EachChunk(a, [&](size_t c) {
-    AverageChunk(a, c, a.Chunk(a.work, c));
+    DecodeAverage(Codec::kQ4, Contributions(a, c), Weights(), a.Chunk(a.work, c));
     return true;
   });
 }
@@ -123,12 +98,13 @@ bool AveragePass(BenchArrays& a) {
 Finding CheckAverage(BenchArrays& a) {
   for (const size_t c : FirstAndLast(a)) {
     const size_t count = a.chunk_count(c);
-    std::vector<float> expected(count, 0.0f);
-    for (Buffer& contribution : a.contributions) {
-      const std::byte* codes = a.ChunkPayload(contribution, c).data();
-      ScalarQ4Kernels().decode_accumulate(codes, codes + Q4BlockCount(count) * kQ4CodeBytes,
-                                          kWeight, expected.data(), count);
+    std::vector<float> expected(count);
+    std::vector<WeightedPayload> payloads;
+    for (const std::span<const std::byte> payload : Contributions(a, c)) {
+      const std::byte* codes = payload.data();
+      payloads.push_back({codes, codes + Q4BlockCount(count) * kQ4CodeBytes, kWeight});
     }
+    ScalarQ4Kernels().decode_sum(payloads, SumStart::kZero, expected.data(), count);
     if (std::memcmp(expected.data(), a.Chunk(a.work, c).data(), count * sizeof(float)) != 0) {
       return fmt::format("the average of chunk {} is not the scalar kernel's", c);
     }
@@ -137,56 +113,72 @@ Finding CheckAverage(BenchArrays& a) {
 }
 
 bool ApplyPass(BenchArrays& a, bool hash) {
-  Hash128 last;
-  EachChunk(a, [&](size_t c) {
-    Apply(Codec::kQ4, a.ChunkPayload(a.contributions[0], c), a.Chunk(a.base, c),
-          a.Chunk(a.params, c), a.pool());
-    if (hash) benchmark::DoNotOptimize(last = HashFloats(a.Chunk(a.base, c)));
+  return EachChunk(a, [&](size_t c) {
+    const std::span<const std::byte> payload = a.ChunkPayload(a.contributions[0], c);
+    const std::span<float> base = a.Chunk(a.base, c);
+    const std::span<float> params = a.Chunk(a.params, c);
+    if (hash) return ApplyAndHash(Codec::kQ4, payload, base, params) != Hash128{};
+    Apply(Codec::kQ4, payload, base, params);
     return true;
   });
-  return true;
 }
 
 Finding CheckApply(BenchArrays& a) {
   a.Copy(a.base, a.work);
-  ApplyPass(a, false);
-  EachChunk(a, [&](size_t c) {  // base + 1 * value is base + value
-    DecodeAccumulate(Codec::kQ4, a.ChunkPayload(a.contributions[0], c), 1.0f, a.Chunk(a.work, c),
-                     a.pool());
-    return true;
-  });
-  if (!SameBytes(a.work, a.base)) return "Apply and DecodeAccumulate give different bases";
+  ApplyPass(a, true);
+  for (const size_t c : FirstAndLast(a)) {
+    const size_t count = a.chunk_count(c);
+    const std::byte* codes = a.ChunkPayload(a.contributions[0], c).data();
+    const std::span<float> expected = a.Chunk(a.work, c);
+    std::vector<float> params(count);
+    ScalarQ4Kernels().apply(codes, codes + Q4BlockCount(count) * kQ4CodeBytes, expected.data(),
+                            params.data(), count);
+    if (std::memcmp(expected.data(), a.Chunk(a.base, c).data(), expected.size_bytes()) != 0) {
+      return fmt::format("the base of chunk {} is not the scalar kernel's", c);
+    }
+  }
   if (!SameBytes(a.params, a.base)) return "Apply left other parameters than base";
   return {};
 }
 
 // The coordinator's whole work on a chunk: average, outer step, encode, hash.
 
-bool MergePass(BenchArrays& a) {
+bool MergePass(BenchArrays& a, bool hash) {
   const OuterOptimizerOptions nesterov;
-  Hash128 last;
   return EachChunk(a, [&](size_t c) {
-    const std::span<float> sum = a.Chunk(a.copy_to, 0).first(a.chunk_count(c));
-    AverageChunk(a, c, sum);
-    OuterStep(nesterov, 1, sum, a.Chunk(a.momentum, c), sum);
-    const EncodeOutcome outcome =
-        EncodeUpdate(Codec::kQ4, sum, a.Chunk(a.residual, c), a.Chunk(a.base, c),
-                     a.ChunkPayload(a.payload, c), a.pool());
-    benchmark::DoNotOptimize(last = HashFloats(a.Chunk(a.base, c)));
-    return !outcome.first_nonfinite;
+    const std::span<float> momentum = a.Chunk(a.momentum, c);
+    const auto step = [&](size_t begin, std::span<float> values) {
+      OuterStep(nesterov, 1, values, momentum.subspan(begin, values.size()), values);
+    };
+    return !MergeChunkUpdate(Codec::kQ4, Contributions(a, c), Weights(), step,
+                             a.Chunk(a.residual, c), a.Chunk(a.base, c),
+                             a.ChunkPayload(a.payload, c), hash)
+                .first_nonfinite;
   });
+}
+
+/// What a pass encodes must take every other copy of the base to the same bits.
+Finding CheckMerge(BenchArrays& a) {
+  a.Copy(a.base, a.work);
+  if (!MergePass(a, true)) return "a finite update counts as not finite";
+  EachChunk(a, [&](size_t c) {
+    Apply(Codec::kQ4, a.ChunkPayload(a.payload, c), a.Chunk(a.work, c), a.Chunk(a.params, c));
+    return true;
+  });
+  if (!SameBytes(a.work, a.base)) return "Apply of the payload is not the encoder's base";
+  if (!SameBytes(a.params, a.base)) return "Apply left other parameters than base";
+  return {};
 }
 
 // Checking.
 
 bool HashPass(BenchArrays& a) {
-  return EachChunkInParallel(a,
-                             [&](size_t c) { return HashFloats(a.Chunk(a.base, c)) != Hash128{}; });
+  return EachChunk(a, [&](size_t c) { return HashFloats(a.Chunk(a.base, c)) != Hash128{}; });
 }
 
 Finding CheckHash(BenchArrays& a) {
   a.Copy(a.base, a.work);
-  if (!EachChunkInParallel(a, [&](size_t c) {
+  if (!EachChunk(a, [&](size_t c) {
         return HashFloats(a.Chunk(a.work, c)) == HashFloats(a.Chunk(a.base, c));
       })) {
     return "a copy has another hash";
@@ -198,7 +190,7 @@ Finding CheckHash(BenchArrays& a) {
 }
 
 bool ValidateQ4Pass(BenchArrays& a) {
-  return EachChunkInParallel(a, [&](size_t c) {
+  return EachChunk(a, [&](size_t c) {
     return ValidatePayload(Codec::kQ4, a.ChunkPayload(a.contributions[0], c), a.chunk_count(c))
         .ok();
   });
@@ -215,7 +207,7 @@ Finding CheckValidateQ4(BenchArrays& a) {
 }
 
 bool ValidateFp32Pass(BenchArrays& a) {
-  return EachChunkInParallel(a, [&](size_t c) {
+  return EachChunk(a, [&](size_t c) {
     return ValidatePayload(Codec::kFp32, std::as_bytes(a.Chunk(a.base, c)), a.chunk_count(c)).ok();
   });
 }
@@ -239,31 +231,31 @@ std::vector<Bench> CodecBenches() {
          return true;
        },
        [](A& a) { return SameBytes(a.copy_from, a.copy_to) ? Finding() : "the copy differs"; }},
-      // Reads params and base, writes the payload.
+      // Reads params and base, writes the payload, which is hashed while it is in cache.
       {"encode", [](A& a) { return 2 * ArrayBytes(a) + a.payload_bytes(); },
        [](A& a) { return EncodePass(a, false); }, [](A& a) { return CheckEncode(a, false); }},
       // Also reads and writes the residual.
       {"encode, residual", [](A& a) { return 4 * ArrayBytes(a) + a.payload_bytes(); },
        [](A& a) { return EncodePass(a, true); }, [](A& a) { return CheckEncode(a, true); }},
-      // Reads four payloads, writes the sum; a chunk's sum stays in cache meanwhile.
+      // Reads four payloads, writes the sum.
       {"decode + average of 4",
        [](A& a) { return ArrayBytes(a) + kBenchContributors * a.payload_bytes(); }, AveragePass,
        CheckAverage},
-      // Reads the update, reads and writes residual and base, writes the payload.
-      {"encode update", [](A& a) { return 5 * ArrayBytes(a) + a.payload_bytes(); },
-       EncodeUpdatePass, [](A& a) { return CheckUpdate(a, EncodeUpdatePass); }},
+      // Reads four payloads; reads and writes momentum, residual and base; writes one payload. The
+      // update stays in cache.
+      {"merge of 4, Nesterov",
+       [](A& a) { return 6 * ArrayBytes(a) + (kBenchContributors + 1) * a.payload_bytes(); },
+       [](A& a) { return MergePass(a, false); }, CheckMerge},
+      // The same bytes: base and payload are hashed while they are in cache.
+      {"merge of 4, Nesterov, hash",
+       [](A& a) { return 6 * ArrayBytes(a) + (kBenchContributors + 1) * a.payload_bytes(); },
+       [](A& a) { return MergePass(a, true); }, CheckMerge},
       // Reads the payload, reads and writes base, writes params.
       {"apply", [](A& a) { return 3 * ArrayBytes(a) + a.payload_bytes(); },
        [](A& a) { return ApplyPass(a, false); }, CheckApply},
-      // The same bytes: base is hashed while it is in cache. By one thread, as a worker does.
+      // The same bytes: base is hashed while it is in cache.
       {"apply + hash", [](A& a) { return 3 * ArrayBytes(a) + a.payload_bytes(); },
        [](A& a) { return ApplyPass(a, true); }, CheckApply},
-      // Reads four payloads; reads and writes momentum, residual and base; writes one payload. The
-      // sum is one chunk and stays in cache. Outer step and hash use one thread, as in the
-      // coordinator.
-      {"merge of 4, Nesterov, hash",
-       [](A& a) { return 6 * ArrayBytes(a) + (kBenchContributors + 1) * a.payload_bytes(); },
-       MergePass, [](A& a) { return CheckUpdate(a, MergePass); }},
       {"hash", [](A& a) { return ArrayBytes(a); }, HashPass, CheckHash},
       // Needs the scales alone: two bytes for 64 values, too few for memory bandwidth to matter.
       {"validate q4",

@@ -3,11 +3,7 @@
 #include <cstring>
 #include <vector>
 
-// Inlined, so that it is compiled for the instruction set this file is compiled for.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <new>
+#include "base/hash128_loops.h"
 
 namespace interlude {
 namespace {
@@ -16,6 +12,13 @@ int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return -1;
+}
+
+Hash128 FromHalves(const hash_loops::Halves& halves) { return {halves.high, halves.low}; }
+
+const hash_loops::Loops& Loops() {
+  static const hash_loops::Loops& best = hash_loops::Best();
+  return best;
 }
 
 }  // namespace
@@ -37,26 +40,37 @@ StatusOr<Hash128> Hash128::FromHex(std::string_view hex) {
   return hash;
 }
 
+const hash_loops::Loops* hash_loops::Usable(size_t i) {
+  if (i == 0) return &kBaseline;
+#if defined(__x86_64__)
+  if (i == 1 && __builtin_cpu_supports("avx2")) return &kAvx2;
+  if (i == 2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f")) {
+    return &kAvx512;
+  }
+#endif
+  return nullptr;
+}
+
+const hash_loops::Loops& hash_loops::Best() {
+  size_t i = 0;
+  while (Usable(i + 1) != nullptr) ++i;
+  return *Usable(i);
+}
+
 Hash128 HashBytes(std::span<const std::byte> bytes) {
-  const XXH128_hash_t h = XXH3_128bits(bytes.data(), bytes.size());
-  return Hash128{h.high64, h.low64};
+  return FromHalves(Loops().hash(bytes.data(), bytes.size()));
 }
 
 Hasher128::Hasher128() {
-  static_assert(sizeof(XXH3_state_t) <= sizeof(state_) && alignof(XXH3_state_t) <= 64);
-  XXH3_128bits_reset(new (state_) XXH3_state_t);
+  static_assert(sizeof(state_) >= hash_loops::kStateBytes);
+  Loops().reset(state_);
 }
 
 void Hasher128::Update(std::span<const std::byte> bytes) {
-  XXH3_128bits_update(std::launder(reinterpret_cast<XXH3_state_t*>(state_)), bytes.data(),
-                      bytes.size());
+  Loops().update(state_, bytes.data(), bytes.size());
 }
 
-Hash128 Hasher128::Digest() const {
-  const XXH128_hash_t h =
-      XXH3_128bits_digest(std::launder(reinterpret_cast<const XXH3_state_t*>(state_)));
-  return Hash128{h.high64, h.low64};
-}
+Hash128 Hasher128::Digest() const { return FromHalves(Loops().digest(state_)); }
 
 Hash128 HashFloats(std::span<const float> values) { return HashBytes(std::as_bytes(values)); }
 

@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "base/hash128_loops.h"
+
 namespace interlude {
 namespace {
 
@@ -61,6 +63,28 @@ TEST(Hasher128, PieceByPieceGivesTheHashOfTheWhole) {
     EXPECT_EQ(hasher.Digest(), HashBytes(bytes)) << piece;
   }
   EXPECT_EQ(Hasher128().Digest(), HashText(""));
+}
+
+TEST(Hasher128, EveryInstructionSetGivesTheSameHashAndContinuesAnothersState) {
+  const hash_loops::Loops& baseline = *hash_loops::Usable(0);
+  std::vector<std::byte> bytes(5000);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 4);
+  const auto same = [](const hash_loops::Halves& a, const hash_loops::Halves& b) {
+    return a.high == b.high && a.low == b.low;
+  };
+  for (size_t v = 0; hash_loops::Usable(v) != nullptr; ++v) {
+    const hash_loops::Loops& variant = *hash_loops::Usable(v);
+    SCOPED_TRACE(variant.name);
+    for (size_t size = 0; size < bytes.size() - 1; size += size < 300 ? 1 : 97) {
+      const hash_loops::Halves expected = baseline.hash(&bytes[1], size);
+      EXPECT_TRUE(same(expected, variant.hash(&bytes[1], size))) << size;
+      alignas(64) std::byte state[hash_loops::kStateBytes];
+      variant.reset(state);
+      baseline.update(state, &bytes[1], size / 3);
+      variant.update(state, &bytes[1 + size / 3], size - size / 3);
+      EXPECT_TRUE(same(expected, variant.digest(state))) << size << " in two pieces";
+    }
+  }
 }
 
 TEST(RootHash, IsTheHashOfTheChunkHashesInOrder) {

@@ -1,99 +1,81 @@
 #include "codec/chunk_codec.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
+#include <array>
 
 #include "base/check.h"
-#include "base/memory_account.h"
+#include "codec/chunk_payload.h"
 #include "codec/float_environment.h"
-#include "codec/fp32_codec.h"
-#include "codec/q4_format.h"
-#include "codec/q4_kernels.h"
+#include "hwy/cache_control.h"
 
 namespace interlude {
 namespace {
 
-/// Values a thread takes at least: whole blocks, 64 KiB of floats, so that handing out costs
-/// nothing.
-constexpr size_t kGrainValues = 256 * kQ4BlockValues;
+/// A chunk is worked on in tiles: what one stage has written of a tile, the next finds in L1 or L2.
+/// Whole blocks.
+constexpr size_t kTileValues = 128 * kQ4BlockValues;
 
-/// Runs body(begin, end) on ranges that begin at blocks, in parallel, in the default float
-/// environment.
+/// Runs body(begin, end) on the tiles of a chunk in order, until one returns false.
 template <typename Body>
-void ForRanges(size_t count, ThreadPool& pool, const Body& body) {
-  pool.ParallelFor(count, kGrainValues, [&](size_t begin, size_t end) {
-    const DefaultFloatEnvironment environment;
-    body(begin, end);
-  });
+bool ForTiles(size_t count, const Body& body) {
+  for (size_t begin = 0; begin < count; begin += kTileValues) {
+    if (!body(begin, std::min(count, begin + kTileValues))) return false;
+  }
+  return true;
 }
 
-/// As ForRanges, for a body that returns the first bad index counted from `begin`, or kAllFinite.
-template <typename Body>
-EncodeOutcome EncodeRanges(size_t count, ThreadPool& pool, const Body& body) {
-  std::atomic<size_t> first{kAllFinite};
-  ForRanges(count, pool, [&](size_t begin, size_t end) {
-    const size_t bad = body(begin, end);
-    if (bad == kAllFinite) return;
-    size_t seen = first.load();
-    while (begin + bad < seen && !first.compare_exchange_weak(seen, begin + bad)) {
+/// The hash of a payload, of which tiles of codes are written one after the other and all scales
+/// come last.
+class PayloadHasher {
+ public:
+  explicit PayloadHasher(const ChunkPayload<std::byte>& payload) : payload_(payload) {}
+  void AddTile(size_t begin, size_t end) { hasher_.Update(payload_.codes(begin, end)); }
+  Hash128 Finish() {
+    hasher_.Update(payload_.all_scales());
+    return hasher_.Digest();
+  }
+
+ private:
+  const ChunkPayload<std::byte>& payload_;
+  Hasher128 hasher_;
+};
+
+/// The payloads of a merge and their weights.
+class Contributions {
+ public:
+  Contributions(Codec codec, std::span<const std::span<const std::byte>> payloads,
+                std::span<const float> weights, size_t count)
+      : codec_(codec), payloads_(payloads), weights_(weights), count_(count) {
+    INTERLUDE_CHECK(weights.size() == payloads.size(), "{} weights for {} payloads", weights.size(),
+                    payloads.size());
+    for (const auto& payload : payloads) CheckChunkSizes(codec, count, count, 0, payload.size());
+  }
+
+  /// The weighted sum of the values from `begin` on. Streams it only where one pass does it all.
+  void Sum(size_t begin, bool stream, std::span<float> sum) const {
+    if (payloads_.empty()) std::fill(sum.begin(), sum.end(), 0.0f);
+    SumStart start =
+        stream && payloads_.size() <= kBatch ? SumStart::kZeroStreamed : SumStart::kZero;
+    for (size_t first = 0; first < payloads_.size(); first += kBatch) {
+      std::array<WeightedPayload, kBatch> batch;
+      const size_t size = std::min(kBatch, payloads_.size() - first);
+      for (size_t k = 0; k < size; ++k) {
+        const ChunkPayload payload(codec_, payloads_[first + k], count_);
+        batch[k] = {payload.codes(begin), payload.scales(begin), weights_[first + k]};
+      }
+      KernelsOf(codec_).decode_sum({batch.data(), size}, start, sum.data(), sum.size());
+      start = SumStart::kSum;
     }
-  });
-  if (first == kAllFinite) return {};
-  return {.first_nonfinite = first.load()};
-}
-
-/// Where the bytes of the value at `begin`, the first of its block, lie in a q4 payload of `count`
-/// values.
-template <typename Byte>
-Byte* CodesAt(std::span<Byte> payload, size_t begin) {
-  return payload.data() + begin / kQ4BlockValues * kQ4CodeBytes;
-}
-template <typename Byte>
-Byte* ScalesAt(std::span<Byte> payload, size_t count, size_t begin) {
-  return payload.data() + Q4BlockCount(count) * kQ4CodeBytes +
-         begin / kQ4BlockValues * kQ4ScaleBytes;
-}
-
-float* AtOrNull(std::span<float> values, size_t begin) {
-  return values.empty() ? nullptr : values.data() + begin;
-}
-
-void CheckSizes(Codec codec, size_t count, size_t other, size_t residual, size_t payload) {
-  INTERLUDE_CHECK(other == count, "spans of {} and {} values", count, other);
-  INTERLUDE_CHECK(residual == 0 || residual == count, "{} residuals for {} values", residual,
-                  count);
-  INTERLUDE_CHECK(payload == EncodedBytes(codec, count), "{} payload bytes for {} values", payload,
-                  count);
-}
-
-Status ValidateQ4(std::span<const std::byte> payload, size_t count) {
-  const std::byte* scales = ScalesAt(payload, count, 0);
-  for (size_t block = 0; block < Q4BlockCount(count); ++block) {
-    const uint16_t scale = LoadQ4Scale(scales, block);
-    if (IsValidQ4Scale(scale)) continue;
-    return DataLossError(
-        "q4 payload: block {} (values {} to {}) has scale {} (bf16 0x{:04X}); a scale is +0, or "
-        "finite and "
-        "at least 2^-100 in magnitude; the sender or the line damaged it: ask for the chunk again",
-        block, block * kQ4BlockValues, std::min(count, (block + 1) * kQ4BlockValues) - 1,
-        Q4ScaleValue(scale), scale);
   }
-  return OkStatus();
-}
 
-Status ValidateFp32(std::span<const std::byte> payload, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    float value;
-    std::memcpy(&value, payload.data() + i * sizeof(float), sizeof(value));
-    if (!IsNonFinite(value)) continue;
-    return DataLossError(
-        "fp32 payload: value {} of {} is {}; the sender or the line damaged it: ask for "
-        "the chunk again",
-        i, count, value);
-  }
-  return OkStatus();
-}
+ private:
+  static constexpr size_t kBatch = 16;  // payloads added in registers: each is two streams to read
+
+  const Codec codec_;
+  const std::span<const std::span<const std::byte>> payloads_;
+  const std::span<const float> weights_;
+  const size_t count_;
+};
 
 }  // namespace
 
@@ -101,120 +83,105 @@ size_t EncodedBytes(Codec codec, size_t count) {
   return codec == Codec::kQ4 ? Q4PayloadBytes(count) : count * sizeof(float);
 }
 
-EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<const float> base,
-                          std::span<float> residual, std::span<std::byte> out, ThreadPool& pool) {
-  const size_t count = params.size();
-  CheckSizes(codec, count, base.size(), residual.size(), out.size());
-  return EncodeRanges(count, pool, [&](size_t begin, size_t end) {
-    const float* p = params.data() + begin;
-    const float* b = base.data() + begin;
-    float* r = AtOrNull(residual, begin);
-    if (codec == Codec::kFp32) {
-      return Fp32EncodeDelta(p, b, r, end - begin, out.data() + begin * sizeof(float));
-    }
-    return SimdQ4Kernels().encode_delta(p, b, r, end - begin, CodesAt(out, begin),
-                                        ScalesAt(out, count, begin));
-  });
-}
-
-EncodeOutcome EncodeUpdate(Codec codec, std::span<const float> update, std::span<float> residual,
-                           std::span<float> base, std::span<std::byte> out, ThreadPool& pool) {
-  const size_t count = update.size();
-  CheckSizes(codec, count, base.size(), residual.size(), out.size());
-  return EncodeRanges(count, pool, [&](size_t begin, size_t end) {
-    const float* u = update.data() + begin;
-    float* b = base.data() + begin;
-    float* r = AtOrNull(residual, begin);
-    if (codec == Codec::kFp32) {
-      return Fp32EncodeUpdate(u, r, b, end - begin, out.data() + begin * sizeof(float));
-    }
-    return SimdQ4Kernels().encode_update(u, r, b, end - begin, CodesAt(out, begin),
-                                         ScalesAt(out, count, begin));
-  });
-}
-
-void DecodeAccumulate(Codec codec, std::span<const std::byte> payload, float weight,
-                      std::span<float> sum, ThreadPool& pool) {
-  const size_t count = sum.size();
-  CheckSizes(codec, count, count, 0, payload.size());
-  ForRanges(count, pool, [&](size_t begin, size_t end) {
-    float* s = sum.data() + begin;
-    if (codec == Codec::kFp32) {
-      Fp32DecodeAccumulate(payload.data() + begin * sizeof(float), weight, s, end - begin);
-      return;
-    }
-    SimdQ4Kernels().decode_accumulate(CodesAt(payload, begin), ScalesAt(payload, count, begin),
-                                      weight, s, end - begin);
-  });
-}
-
-void Apply(Codec codec, std::span<const std::byte> payload, std::span<float> base,
-           std::span<float> params, ThreadPool& pool) {
-  const size_t count = base.size();
-  CheckSizes(codec, count, params.size(), 0, payload.size());
-  ForRanges(count, pool, [&](size_t begin, size_t end) {
-    float* b = base.data() + begin;
-    float* p = params.data() + begin;
-    if (codec == Codec::kFp32) {
-      Fp32Apply(payload.data() + begin * sizeof(float), b, p, end - begin);
-      return;
-    }
-    SimdQ4Kernels().apply(CodesAt(payload, begin), ScalesAt(payload, count, begin), b, p,
-                          end - begin);
-  });
+void CheckChunkSizes(Codec codec, size_t count, size_t other, size_t residual, size_t payload) {
+  INTERLUDE_CHECK(other == count, "spans of {} and {} values", count, other);
+  INTERLUDE_CHECK(residual == 0 || residual == count, "{} residuals for {} values", residual,
+                  count);
+  INTERLUDE_CHECK(payload == EncodedBytes(codec, count), "{} payload bytes for {} values", payload,
+                  count);
 }
 
 EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<const float> base,
                           std::span<float> residual, std::span<std::byte> out,
                           Hash128& payload_hash) {
-  ThreadPool here(1);
-  const EncodeOutcome outcome = EncodeDelta(codec, params, base, residual, out, here);
-  payload_hash = HashBytes(out);
+  const size_t count = params.size();
+  CheckChunkSizes(codec, count, base.size(), residual.size(), out.size());
+  const DefaultFloatEnvironment environment;
+  const ChunkPayload payload(codec, out, count);
+  PayloadHasher hasher(payload);
+  EncodeOutcome outcome;
+  const bool finite = ForTiles(count, [&](size_t begin, size_t end) {
+    const size_t bad = KernelsOf(codec).encode_delta(params.data() + begin, base.data() + begin,
+                                                     AtOrNull(residual, begin), end - begin,
+                                                     payload.codes(begin), payload.scales(begin));
+    if (bad != kAllFinite) outcome.first_nonfinite = begin + bad;
+    hasher.AddTile(begin, end);
+    return bad == kAllFinite;
+  });
+  payload_hash = finite ? hasher.Finish() : Hash128{};
   return outcome;
 }
 
 void DecodeAverage(Codec codec, std::span<const std::span<const std::byte>> payloads,
                    std::span<const float> weights, std::span<float> sum) {
-  ThreadPool here(1);
-  std::fill(sum.begin(), sum.end(), 0.0f);
-  for (size_t k = 0; k < payloads.size(); ++k) {
-    DecodeAccumulate(codec, payloads[k], weights[k], sum, here);
-  }
+  const DefaultFloatEnvironment environment;
+  const Contributions contributions(codec, payloads, weights, sum.size());
+  ForTiles(sum.size(), [&](size_t begin, size_t end) {
+    contributions.Sum(begin, true, sum.subspan(begin, end - begin));
+    return true;
+  });
+  hwy::FlushStream();
 }
 
 MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::byte>> payloads,
                               std::span<const float> weights, const UpdateFunction& step,
                               std::span<float> residual, std::span<float> base,
-                              std::span<std::byte> out) {
-  ThreadPool here(1);
-  Buffer sum = Buffer::Floats("merge work", base.size());
-  DecodeAverage(codec, payloads, weights, sum.floats());
-  step(0, sum.floats());
-  const EncodeOutcome outcome = EncodeUpdate(codec, sum.floats(), residual, base, out, here);
-  return {outcome.first_nonfinite, HashFloats(base), HashBytes(out)};
+                              std::span<std::byte> out, bool with_hashes) {
+  const size_t count = base.size();
+  CheckChunkSizes(codec, count, count, residual.size(), out.size());
+  const DefaultFloatEnvironment environment;
+  const Contributions contributions(codec, payloads, weights, count);
+  const ChunkPayload payload(codec, out, count);
+  PayloadHasher payload_hasher(payload);
+  Hasher128 base_hasher;
+  MergeOutcome outcome;
+  alignas(64) std::array<float, kTileValues> tile;
+  const bool finite = ForTiles(count, [&](size_t begin, size_t end) {
+    const std::span<float> values = std::span(tile).first(end - begin);
+    contributions.Sum(begin, false, values);
+    step(begin, values);
+    const size_t bad = KernelsOf(codec).encode_update(values.data(), AtOrNull(residual, begin),
+                                                      base.data() + begin, values.size(),
+                                                      payload.codes(begin), payload.scales(begin));
+    if (bad != kAllFinite) {
+      outcome.first_nonfinite = begin + bad;
+      return false;
+    }
+    if (!with_hashes) return true;
+    base_hasher.Update(std::span<const float>(base.subspan(begin, values.size())));
+    payload_hasher.AddTile(begin, end);
+    return true;
+  });
+  if (!finite || !with_hashes) return outcome;
+  outcome.base_hash = base_hasher.Digest();
+  outcome.payload_hash = payload_hasher.Finish();
+  return outcome;
+}
+
+void Apply(Codec codec, std::span<const std::byte> payload, std::span<float> base,
+           std::span<float> params) {
+  CheckChunkSizes(codec, base.size(), params.size(), 0, payload.size());
+  const DefaultFloatEnvironment environment;
+  const ChunkPayload from(codec, payload, base.size());
+  KernelsOf(codec).apply(from.codes(0), from.scales(0), base.data(), params.data(), base.size());
+  hwy::FlushStream();
 }
 
 Hash128 ApplyAndHash(Codec codec, std::span<const std::byte> payload, std::span<float> base,
                      std::span<float> params) {
-  ThreadPool here(1);
-  Apply(codec, payload, base, params, here);
-  return HashFloats(base);
-}
-
-Status ValidatePayload(Codec codec, std::span<const std::byte> payload, size_t count) {
-  if (codec != Codec::kQ4 && codec != Codec::kFp32) {
-    return InvalidArgumentError(
-        "payload: codec number {} is unknown; known are 1 (q4) and 2 (fp32)",
-        static_cast<int>(codec));
-  }
-  const char* name = codec == Codec::kQ4 ? "q4" : "fp32";
-  if (payload.size() != EncodedBytes(codec, count)) {
-    return InvalidArgumentError(
-        "payload: {} bytes, but {} values take {} bytes as {}; the sender runs "
-        "another layout or another codec",
-        payload.size(), count, EncodedBytes(codec, count), name);
-  }
-  return codec == Codec::kQ4 ? ValidateQ4(payload, count) : ValidateFp32(payload, count);
+  const size_t count = base.size();
+  CheckChunkSizes(codec, count, params.size(), 0, payload.size());
+  const DefaultFloatEnvironment environment;
+  const ChunkPayload from(codec, payload, count);
+  Hasher128 hasher;
+  ForTiles(count, [&](size_t begin, size_t end) {
+    KernelsOf(codec).apply(from.codes(begin), from.scales(begin), base.data() + begin,
+                           params.data() + begin, end - begin);
+    hasher.Update(std::span<const float>(base.subspan(begin, end - begin)));
+    return true;
+  });
+  hwy::FlushStream();
+  return hasher.Digest();
 }
 
 }  // namespace interlude

@@ -58,7 +58,8 @@ void Apply(Codec codec, std::span<const std::byte> payload, std::span<float> bas
 // The calls of the exchange: one chunk on the calling thread, in one pass over memory. Chunks are
 // independent, so threads take one chunk each.
 
-/// Encodes params - base (+ residual), as above, on the calling thread. `payload_hash` is of `out`.
+/// Encodes params - base (+ residual), as above, on the calling thread. `payload_hash` is of `out`,
+/// or zero with a non-finite delta.
 EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<const float> base,
                           std::span<float> residual, std::span<std::byte> out,
                           Hash128& payload_hash);
@@ -78,15 +79,22 @@ struct MergeOutcome {
   Hash128 payload_hash;                   // of `out`
 };
 
-/// The coordinator's work on a chunk: DecodeAverage, then `step`, then EncodeUpdate into `out`, and
-/// the hash of the new base, the same bits as these calls one after the other.
+/// The coordinator's work on a chunk: DecodeAverage, then `step`, then the update (+ residual,
+/// which may be empty) encoded into `out` and added to `base`, and the hashes: the same bits as one
+/// after the other. `step` runs in the default float environment. With a non-finite update it ends
+/// there: later parts see no `step`, and `residual`, `base`, `out` and the hashes are unspecified.
+/// `with_hashes` = false leaves the hashes zero; for measuring what they cost.
 MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::byte>> payloads,
                               std::span<const float> weights, const UpdateFunction& step,
                               std::span<float> residual, std::span<float> base,
-                              std::span<std::byte> out);
+                              std::span<std::byte> out, bool with_hashes = true);
 
-/// The worker's work on a chunk: base[i] += value[i]; params[i] = base[i]. Returns the hash of the
-/// new base.
+/// base[i] += value[i]; params[i] = base[i], on the calling thread. Writes params past the caches
+/// where they begin at a multiple of 64 bytes.
+void Apply(Codec codec, std::span<const std::byte> payload, std::span<float> base,
+           std::span<float> params);
+
+/// The worker's work on a chunk: Apply, and the hash of the new base.
 Hash128 ApplyAndHash(Codec codec, std::span<const std::byte> payload, std::span<float> base,
                      std::span<float> params);
 

@@ -1,9 +1,9 @@
 #include "codec/fp32_codec.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "codec/q4_format.h"
-#include "codec/q4_kernels.h"
 
 namespace interlude {
 namespace {
@@ -27,30 +27,39 @@ size_t Encode(const DeltaOf& delta_of, float* residual, float* base, size_t coun
   return kAllFinite;
 }
 
-}  // namespace
-
-size_t Fp32EncodeDelta(const float* params, const float* base, float* residual, size_t count,
-                       std::byte* out) {
-  return Encode([&](size_t i) { return params[i] - base[i]; }, residual, nullptr, count, out);
+size_t EncodeDelta(const float* params, const float* base, float* residual, size_t count,
+                   std::byte* codes, std::byte*) {
+  return Encode([&](size_t i) { return params[i] - base[i]; }, residual, nullptr, count, codes);
 }
 
-size_t Fp32EncodeUpdate(const float* update, float* residual, float* base, size_t count,
-                        std::byte* out) {
-  return Encode([&](size_t i) { return update[i]; }, residual, base, count, out);
+size_t EncodeUpdate(const float* update, float* residual, float* base, size_t count,
+                    std::byte* codes, std::byte*) {
+  return Encode([&](size_t i) { return update[i]; }, residual, base, count, codes);
 }
 
-void Fp32DecodeAccumulate(const std::byte* payload, float weight, float* sum, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    const float weighted = weight * LoadValue(payload, i);
-    sum[i] = sum[i] + weighted;
+void DecodeSum(std::span<const WeightedPayload> payloads, SumStart start, float* sum,
+               size_t count) {
+  if (start != SumStart::kSum) std::fill(sum, sum + count, 0.0f);
+  for (const WeightedPayload& payload : payloads) {
+    for (size_t i = 0; i < count; ++i) {
+      const float weighted = payload.weight * LoadValue(payload.codes, i);
+      sum[i] = sum[i] + weighted;
+    }
   }
 }
 
-void Fp32Apply(const std::byte* payload, float* base, float* params, size_t count) {
+void Apply(const std::byte* codes, const std::byte*, float* base, float* params, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    base[i] = base[i] + LoadValue(payload, i);
+    base[i] = base[i] + LoadValue(codes, i);
     params[i] = base[i];
   }
+}
+
+}  // namespace
+
+const CodecKernels& Fp32Kernels() {
+  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, Apply};
+  return kKernels;
 }
 
 }  // namespace interlude

@@ -46,10 +46,10 @@ constexpr bool IsNonFinite(float value) { return IsNonFinite(std::bit_cast<uint3
 /// Precondition: not NaN, not Inf.
 constexpr uint16_t Q4ScaleOf(uint32_t maximum_bits) {
   const uint32_t magnitude = maximum_bits & 0x7FFFFFFFu;
-  if (magnitude < kQ4SmallestBits) return 0;
   const uint32_t rounded = (magnitude + 0x7FFFu + ((magnitude >> 16) & 1u)) >> 16;
   const uint32_t finite = rounded < 0x7F80u ? rounded : 0x7F7Fu;
-  return static_cast<uint16_t>(finite | ((maximum_bits >> 16) & 0x8000u));
+  const uint32_t scale = finite | ((maximum_bits >> 16) & 0x8000u);
+  return static_cast<uint16_t>(magnitude < kQ4SmallestBits ? 0u : scale);
 }
 
 /// A bf16's value: exact.
@@ -66,7 +66,9 @@ constexpr float Q4InverseScale(uint16_t scale) {
 /// Whether an encoder can have written this scale: +0, or finite and at least 2^-100 in magnitude.
 constexpr bool IsValidQ4Scale(uint16_t scale) {
   const uint32_t magnitude = scale & 0x7FFFu;
-  return scale == 0 || (magnitude >= (kQ4SmallestBits >> 16) && magnitude < 0x7F80u);
+  const uint32_t smallest =
+      kQ4SmallestBits >> 16;  // wraps below it; no branch: see payload_check.cc
+  return (scale == 0) | (magnitude - smallest < 0x7F80u - smallest);
 }
 
 inline uint16_t LoadQ4Scale(const std::byte* scales, size_t block) {

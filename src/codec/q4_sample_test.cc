@@ -35,7 +35,7 @@ TEST(Q4Sample, Version2IsEncodedToTheCommittedBytes) {
   const std::vector<float> residual_after = ReadSourceFloats("testdata/q4/v2/residual_after.f32");
   const std::vector<std::byte> expected = ReadSourceFile("testdata/q4/v2/payload.q4");
   ASSERT_EQ(200u, params.size());
-  for (const Q4Kernels* kernels : {&ScalarQ4Kernels(), &SimdQ4Kernels()}) {
+  for (const CodecKernels* kernels : {&ScalarQ4Kernels(), &SimdQ4Kernels()}) {
     std::vector<float> residual = ReadSourceFloats("testdata/q4/v2/residual.f32");
     std::vector<std::byte> payload(Q4PayloadBytes(200));
     ASSERT_EQ(kAllFinite, kernels->encode_delta(params.data(), base.data(), residual.data(), 200,

@@ -100,12 +100,15 @@ size_t EncodeUpdate(const float* update, float* residual, float* base, size_t co
   return Encode([&](size_t i) { return update[i]; }, residual, base, count, codes, scales);
 }
 
-void DecodeAccumulate(const std::byte* codes, const std::byte* scales, float weight, float* sum,
-                      size_t count) {
-  Decode(codes, scales, count, [&](size_t i, float value) {
-    const float weighted = weight * value;
-    sum[i] = sum[i] + weighted;
-  });
+void DecodeSum(std::span<const WeightedPayload> payloads, SumStart start, float* sum,
+               size_t count) {
+  if (start != SumStart::kSum) std::fill(sum, sum + count, 0.0f);
+  for (const WeightedPayload& payload : payloads) {
+    Decode(payload.codes, payload.scales, count, [&](size_t i, float value) {
+      const float weighted = payload.weight * value;
+      sum[i] = sum[i] + weighted;
+    });
+  }
 }
 
 void Apply(const std::byte* codes, const std::byte* scales, float* base, float* params,
@@ -118,8 +121,8 @@ void Apply(const std::byte* codes, const std::byte* scales, float* base, float* 
 
 }  // namespace
 
-const Q4Kernels& ScalarQ4Kernels() {
-  static constexpr Q4Kernels kKernels = {EncodeDelta, EncodeUpdate, DecodeAccumulate, Apply};
+const CodecKernels& ScalarQ4Kernels() {
+  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, Apply};
   return kKernels;
 }
 

@@ -42,7 +42,8 @@ Encoded Encode(const std::vector<float>& update, float* residual = nullptr) {
 
 std::vector<float> Decode(const Encoded& in, size_t count) {
   std::vector<float> sum(count, 0.0f);
-  ScalarQ4Kernels().decode_accumulate(in.codes.data(), in.scales.data(), 1.0f, sum.data(), count);
+  const WeightedPayload one = {in.codes.data(), in.scales.data(), 1.0f};
+  ScalarQ4Kernels().decode_sum({&one, 1}, SumStart::kSum, sum.data(), count);
   return sum;
 }
 
@@ -151,7 +152,8 @@ TEST(Q4Scalar, WeightTimesValueIsRoundedBeforeItIsAdded) {
   std::vector<float> sum(3);
   for (size_t i = 0; i < 3; ++i) sum[i] = -(weight * values[i]);
   ASSERT_NE(0.0f, std::fma(weight, values[0], sum[0])) << "fusing would not show";
-  ScalarQ4Kernels().decode_accumulate(out.codes.data(), out.scales.data(), weight, sum.data(), 3);
+  const WeightedPayload one = {out.codes.data(), out.scales.data(), weight};
+  ScalarQ4Kernels().decode_sum({&one, 1}, SumStart::kSum, sum.data(), 3);
   EXPECT_EQ(std::vector<float>(3, 0.0f), sum);
 }
 

@@ -7,14 +7,17 @@
 #define INTERLUDE_CODEC_Q4_SIMD_CODES_INL_H_
 #endif
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "codec/q4_book.h"
 #include "codec/q4_format.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #if HWY_TARGET != HWY_SCALAR
@@ -29,6 +32,7 @@ using SignedTag = hn::RebindToSigned<FloatTag>;
 using UnsignedTag = hn::RebindToUnsigned<FloatTag>;
 using ByteTag = hn::Repartition<uint8_t, FloatTag>;
 constexpr size_t kLanes = hn::MaxLanes(FloatTag());
+constexpr size_t kBlockVectors = kQ4BlockValues / kLanes;
 static_assert(kLanes == 16 || kLanes == 8 || kLanes == 4, "a block layout lane holds eight codes");
 
 using FloatVector = hn::Vec<FloatTag>;
@@ -47,10 +51,15 @@ alignas(64) constexpr std::array<float, 16> kTree4 = TreeLevel<4>();
 alignas(64) constexpr std::array<float, 16> kTree2 = TreeLevel<2>();
 alignas(64) constexpr std::array<float, 16> kTree1 = TreeLevel<1>();
 
-/// 1 where the threshold is at or below the ratio.
-HWY_INLINE CodeVector AtOrAbove(FloatVector ratio, FloatVector threshold) {
-  return hn::IfThenElseZero(hn::RebindMask(SignedTag(), hn::Ge(ratio, threshold)),
-                            hn::Set(SignedTag(), 1));
+/// count + 1 where the threshold is at or below the ratio.
+HWY_INLINE CodeVector CountThreshold(CodeVector count, FloatVector ratio, FloatVector threshold) {
+  const SignedTag tag;
+  const auto reached = hn::RebindMask(tag, hn::Ge(ratio, threshold));
+  if constexpr (kLanes == 16) {
+    return hn::IfThenElse(reached, hn::Add(count, hn::Set(tag, 1)), count);
+  } else {
+    return hn::Sub(count, hn::VecFromMask(tag, reached));
+  }
 }
 
 HWY_INLINE CodeVector Descend(FloatVector ratio, CodeVector code,
@@ -58,21 +67,21 @@ HWY_INLINE CodeVector Descend(FloatVector ratio, CodeVector code,
   const FloatTag tag;
   const auto threshold =
       hn::TableLookupLanes(hn::Load(tag, level.data()), hn::IndicesFromVec(tag, code));
-  return hn::Add(hn::Add(code, code), AtOrAbove(ratio, threshold));
+  return CountThreshold(hn::Add(code, code), ratio, threshold);
 }
 
 /// The number of thresholds at or below the ratio.
 HWY_INLINE CodeVector SearchCode(FloatVector ratio) {
   const FloatTag tag;
   if constexpr (kLanes >= 8) {
-    CodeVector code = AtOrAbove(ratio, hn::Set(tag, kQ4Thresholds[7]));
+    CodeVector code = CountThreshold(hn::Zero(SignedTag()), ratio, hn::Set(tag, kQ4Thresholds[7]));
     code = Descend(ratio, code, kTree4);
     code = Descend(ratio, code, kTree2);
     return Descend(ratio, code, kTree1);
   } else {
     CodeVector code = hn::Zero(SignedTag());
     for (float threshold : kQ4Thresholds) {
-      code = hn::Add(code, AtOrAbove(ratio, hn::Set(tag, threshold)));
+      code = CountThreshold(code, ratio, hn::Set(tag, threshold));
     }
     return code;
   }
@@ -91,24 +100,66 @@ alignas(16) constexpr std::array<uint8_t, 16> kEntryByte2 = EntryBytes<16>();
 alignas(16) constexpr std::array<uint8_t, 16> kEntryByte3 = EntryBytes<24>();
 alignas(64) constexpr std::array<float, 16> kEntries = kQ4Book;
 
-/// The entries of codes 0 to 15. Where 16 entries don't fit in a vector of floats, their two
+/// The values that a block's codes stand for: every entry times the scale, which is exact, and so
+/// the products are the same whether entries are multiplied before or after they are looked up.
+class ValueTable {
+ public:
+  HWY_INLINE explicit ValueTable(FloatVector scale);
+  /// Each value times `factor`, rounded.
+  HWY_INLINE ValueTable Times(FloatVector factor) const;
+  /// The values of codes 0 to 15.
+  HWY_INLINE FloatVector At(CodeVector code) const;
+
+ private:
+  HWY_INLINE ValueTable(FloatVector low, FloatVector high) : low_(low), high_(high) {}
+  // With 16 lanes all values; with 8 those of codes 0-7 and 8-15; with 4, too few for a table,
+  // scale and factor.
+  FloatVector low_;
+  FloatVector high_;
+};
+
+HWY_INLINE ValueTable::ValueTable(FloatVector scale) : low_(scale), high_(scale) {
+  const FloatTag tag;
+  if constexpr (kLanes == 4) {
+    high_ = hn::Set(tag, 1.0f);
+  } else {
+    low_ = hn::Mul(scale, hn::Load(tag, kEntries.data()));
+    if constexpr (kLanes == 8) high_ = hn::Mul(scale, hn::Load(tag, kEntries.data() + 8));
+  }
+}
+
+HWY_INLINE ValueTable ValueTable::Times(FloatVector factor) const {
+  if constexpr (kLanes == 4) return ValueTable(low_, factor);
+  return ValueTable(hn::Mul(factor, low_), hn::Mul(factor, high_));
+}
+
+/// The entries of codes 0 to 15 where not even half of them fit in a vector of floats: their two
 /// non-zero bytes fit in two vectors of bytes.
 HWY_INLINE FloatVector LookUpEntry(CodeVector code) {
+  const ByteTag bytes;
+  const UnsignedTag unsigned_tag;
+  const auto code_bits = hn::BitCast(unsigned_tag, code);
+  // An index with its highest bit set looks up 0.
+  const auto in_byte_2 = hn::Or(hn::ShiftLeft<16>(code_bits), hn::Set(unsigned_tag, 0x80008080u));
+  const auto in_byte_3 = hn::Or(hn::ShiftLeft<24>(code_bits), hn::Set(unsigned_tag, 0x00808080u));
+  const auto byte_2 = hn::TableLookupBytesOr0(hn::LoadDup128(bytes, kEntryByte2.data()),
+                                              hn::BitCast(bytes, in_byte_2));
+  const auto byte_3 = hn::TableLookupBytesOr0(hn::LoadDup128(bytes, kEntryByte3.data()),
+                                              hn::BitCast(bytes, in_byte_3));
+  return hn::BitCast(FloatTag(), hn::Or(byte_2, byte_3));
+}
+
+HWY_INLINE FloatVector ValueTable::At(CodeVector code) const {
   const FloatTag tag;
   if constexpr (kLanes == 16) {
-    return hn::TableLookupLanes(hn::Load(tag, kEntries.data()), hn::IndicesFromVec(tag, code));
+    return hn::TableLookupLanes(low_, hn::IndicesFromVec(tag, code));
+  } else if constexpr (kLanes == 8) {
+    const auto index = hn::IndicesFromVec(tag, hn::And(code, hn::Set(SignedTag(), 7)));
+    const auto in_high = hn::BitCast(tag, hn::ShiftLeft<28>(code));  // bit 3 as the sign
+    return hn::IfNegativeThenElse(in_high, hn::TableLookupLanes(high_, index),
+                                  hn::TableLookupLanes(low_, index));
   } else {
-    const ByteTag bytes;
-    const UnsignedTag unsigned_tag;
-    const auto code_bits = hn::BitCast(unsigned_tag, code);
-    // An index with its highest bit set looks up 0.
-    const auto in_byte_2 = hn::Or(hn::ShiftLeft<16>(code_bits), hn::Set(unsigned_tag, 0x80008080u));
-    const auto in_byte_3 = hn::Or(hn::ShiftLeft<24>(code_bits), hn::Set(unsigned_tag, 0x00808080u));
-    const auto byte_2 = hn::TableLookupBytesOr0(hn::LoadDup128(bytes, kEntryByte2.data()),
-                                                hn::BitCast(bytes, in_byte_2));
-    const auto byte_3 = hn::TableLookupBytesOr0(hn::LoadDup128(bytes, kEntryByte3.data()),
-                                                hn::BitCast(bytes, in_byte_3));
-    return hn::BitCast(tag, hn::Or(byte_2, byte_3));
+    return hn::Mul(high_, hn::Mul(low_, LookUpEntry(code)));
   }
 }
 
@@ -155,7 +206,8 @@ class CodeUnpacker {
  public:
   HWY_INLINE explicit CodeUnpacker(const uint8_t* in);
   HWY_INLINE CodeVector Next() {
-    const auto code = hn::And(even_, hn::Set(UnsignedTag(), 15u));
+    auto code = even_;
+    if constexpr (kLanes != 8) code = hn::And(code, hn::Set(UnsignedTag(), 15u));
     if constexpr (kLanes == 4) {
       even_ = hn::ShiftRight<4>(even_);
       std::swap(even_, odd_);
@@ -183,6 +235,33 @@ HWY_INLINE CodeUnpacker::CodeUnpacker(const uint8_t* in) {
     const hn::Half<ByteTag> half_bytes;
     const auto lanes = hn::BitCast(hn::Half<UnsignedTag>(), hn::LoadU(half_bytes, in));
     even_ = hn::Combine(tag, hn::ShiftRight<4>(lanes), lanes);
+  }
+}
+
+/// A short last block, filled up with zeros, so that it goes through the same code as a full one.
+class PaddedBlock {
+ public:
+  PaddedBlock(const float* values, size_t count) : count_(count) {
+    std::fill(values_, values_ + kQ4BlockValues, 0.0f);
+    if (values != nullptr) std::memcpy(values_, values, count * sizeof(float));
+  }
+  float* data() { return values_; }
+  void CopyTo(float* values) const { std::memcpy(values, values_, count_ * sizeof(float)); }
+
+ private:
+  alignas(64) float values_[kQ4BlockValues];
+  const size_t count_;
+};
+
+/// How far ahead encoding asks for memory: less comes too late, more has gone from L1 again.
+constexpr size_t kPrefetchBytes = 1024;
+
+/// Begins to load what lies kPrefetchBytes after a block. As an integer, since it may be past the
+/// array's end.
+HWY_INLINE void PrefetchAfter(const float* block) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(block) + kPrefetchBytes;
+  for (size_t i = 0; i < kQ4BlockValues * sizeof(float); i += 64) {
+    hwy::Prefetch(reinterpret_cast<const char*>(address + i));
   }
 }
 

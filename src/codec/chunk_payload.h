@@ -1,0 +1,57 @@
+// Where the bytes of a range of values lie in a chunk's payload, for each codec. Internal to
+// codec/.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "codec/chunk_codec.h"
+#include "codec/codec_kernels.h"
+#include "codec/fp32_codec.h"
+#include "codec/q4_format.h"
+#include "codec/q4_kernels.h"
+
+namespace interlude {
+
+inline const CodecKernels& KernelsOf(Codec codec) {
+  return codec == Codec::kFp32 ? Fp32Kernels() : SimdQ4Kernels();
+}
+
+/// The payload of a chunk of `count` values: the codes of all blocks, then all scales; or fp32
+/// values. Byte is std::byte or const std::byte. Ranges begin at blocks.
+template <typename Byte>
+class ChunkPayload {
+ public:
+  /// Precondition: EncodedBytes(codec, count) bytes.
+  ChunkPayload(Codec codec, std::span<Byte> bytes, size_t count)
+      : codec_(codec), bytes_(bytes), codes_bytes_(CodesBytes(count)) {}
+
+  Byte* codes(size_t begin) const { return bytes_.data() + CodesBytes(begin); }
+  Byte* scales(size_t begin) const {
+    return bytes_.data() + codes_bytes_ + begin / kQ4BlockValues * kQ4ScaleBytes;
+  }
+  std::span<Byte> codes(size_t begin, size_t end) const {
+    return bytes_.subspan(CodesBytes(begin), CodesBytes(end) - CodesBytes(begin));
+  }
+  std::span<Byte> all_scales() const { return bytes_.subspan(codes_bytes_); }
+
+ private:
+  size_t CodesBytes(size_t count) const {
+    return codec_ == Codec::kFp32 ? count * sizeof(float) : Q4BlockCount(count) * kQ4CodeBytes;
+  }
+
+  const Codec codec_;
+  const std::span<Byte> bytes_;
+  const size_t codes_bytes_;
+};
+
+/// A pointer into values that may be absent.
+inline float* AtOrNull(std::span<float> values, size_t begin) {
+  return values.empty() ? nullptr : values.data() + begin;
+}
+
+/// Aborts unless the spans of a call fit each other. `residual` may be 0.
+void CheckChunkSizes(Codec codec, size_t count, size_t other, size_t residual, size_t payload);
+
+}  // namespace interlude
