@@ -49,8 +49,9 @@ class CheckIncludesTest(unittest.TestCase):
             "src/wire/a.cc": '#include <grpcpp/grpcpp.h>\n#include "interlude.pb.h"\n',
         }))
 
-    def test_train_may_include_only_the_trainer_interface_of_worker(self):
-        self.assertEqual([], self.problems({"src/train/a.h": '#include "worker/local_trainer.h"\n'}))
+    def test_train_may_include_only_the_interfaces_of_worker(self):
+        for header in ("local_trainer.h", "model_copy.h"):
+            self.assertEqual([], self.problems({"src/train/a.h": f'#include "worker/{header}"\n'}))
         problems = self.problems({"src/train/a.h": '#include "worker/worker.h"\n'})
         self.assertEqual(1, len(problems))
         self.assertIn("only worker/local_trainer.h", problems[0])

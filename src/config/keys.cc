@@ -109,6 +109,8 @@ const std::vector<Key>& Table() {
     Integer(MEMBER(data.train_limit), 0, kMillion * kMillion, "use only the first N training samples; 0: all"),
     Integer(MEMBER(data.test_limit), 0, kMillion * kMillion, "use only the first N test samples; 0: all"),
 
+    NamedChoice(MEMBER(train.device), {"cpu", "cuda", "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7", "cpu_tensors"},
+                "where each worker trains; cuda: the first that the process sees; cpu_tensors: the CPU as if it were a device, for tests"),
     Choice(MEMBER(train.optimizer), {"adamw", "sgd"}, "the local optimizer"),
     Number(MEMBER(train.learning_rate), 0, 100, "after warm-up"),
     Number(MEMBER(train.weight_decay), 0, 10, "decoupled from the gradient with adamw"),

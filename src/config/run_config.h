@@ -51,6 +51,7 @@ struct DataConfig {
 
 /// [train]: the local optimizer.
 struct TrainConfig {
+  std::string device = "cpu";  // where parameters, gradient and optimizer state are
   LocalOptimizerKind optimizer = LocalOptimizerKind::kAdamW;
   double learning_rate = 3e-3;
   double weight_decay = 0.05;

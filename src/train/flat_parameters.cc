@@ -9,19 +9,25 @@ namespace interlude {
 
 namespace {
 
-at::Tensor View(Buffer& memory) {
-  return at::from_blob(memory.floats().data(), {static_cast<int64_t>(memory.floats().size())},
-                       at::kFloat);
+Buffer HostMemory(const char* owner, const Layout& layout, const TrainDevice& device) {
+  return device.in_host_memory ? Buffer::Floats(owner, layout.total_params()) : Buffer();
+}
+
+at::Tensor Sequence(Buffer& memory, const Layout& layout, const TrainDevice& device) {
+  const auto count = static_cast<int64_t>(layout.total_params());
+  const at::TensorOptions options(at::kFloat);
+  return device.in_host_memory ? at::from_blob(memory.floats().data(), {count}, options)
+                               : at::zeros({count}, options.device(device.device));
 }
 
 }  // namespace
 
-FlatParameters::FlatParameters(Layout layout)
+FlatParameters::FlatParameters(Layout layout, const TrainDevice& device)
     : layout_(std::move(layout)),
-      value_memory_(Buffer::Floats("train parameters", layout_.total_params())),
-      gradient_memory_(Buffer::Floats("train gradient", layout_.total_params())),
-      values_(View(value_memory_)),
-      gradient_(View(gradient_memory_)) {}
+      value_memory_(HostMemory("train parameters", layout_, device)),
+      gradient_memory_(HostMemory("train gradient", layout_, device)),
+      values_(Sequence(value_memory_, layout_, device)),
+      gradient_(Sequence(gradient_memory_, layout_, device)) {}
 
 const ParameterSpec& FlatParameters::Find(const std::string& name) const {
   const auto found = std::ranges::find(layout_.parameters(), name, &ParameterSpec::name);

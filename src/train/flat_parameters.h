@@ -10,6 +10,7 @@
 
 #include "base/memory_account.h"
 #include "layout/layout.h"
+#include "train/device.h"
 
 namespace interlude {
 
@@ -17,7 +18,7 @@ namespace interlude {
 class FlatParameters {
  public:
   /// Zeros for both sequences.
-  explicit FlatParameters(Layout layout);
+  explicit FlatParameters(Layout layout, const TrainDevice& device = {});
   FlatParameters(const FlatParameters&) = delete;
   FlatParameters& operator=(const FlatParameters&) = delete;
 
@@ -30,6 +31,7 @@ class FlatParameters {
   at::Tensor Leaf(const std::string& name);
 
   const Layout& layout() const { return layout_; }
+  /// The values in host memory; empty where they aren't.
   std::span<float> span() { return value_memory_.floats(); }
   /// The whole sequences, one-dimensional.
   at::Tensor& values() { return values_; }
@@ -39,7 +41,7 @@ class FlatParameters {
   const ParameterSpec& Find(const std::string& name) const;
 
   Layout layout_;
-  Buffer value_memory_;
+  Buffer value_memory_;  // both empty where the tensors own their memory
   Buffer gradient_memory_;
   at::Tensor values_;
   at::Tensor gradient_;

@@ -162,6 +162,11 @@ StatusOr<Layout> ModelLayout(const RunConfig& config) {
   return Layout::Create(std::move(specs), config.round.chunk_params);
 }
 
+void InitializeTensor(const std::vector<ModelParameter>& parameters, size_t index, uint64_t seed,
+                      std::span<float> values) {
+  Fill(parameters[index].initializer, Mix64(seed ^ Mix64(index)), values);
+}
+
 void InitializeParameters(const std::vector<ModelParameter>& parameters, const Layout& layout,
                           uint64_t seed, std::span<float> values) {
   INTERLUDE_CHECK(values.size() == layout.total_params(), "{} values for {} parameters",
@@ -170,8 +175,7 @@ void InitializeParameters(const std::vector<ModelParameter>& parameters, const L
                   parameters.size(), layout.parameters().size());
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ParameterSpec& spec = layout.parameters()[i];
-    Fill(parameters[i].initializer, Mix64(seed ^ Mix64(i)),
-         values.subspan(spec.offset, spec.count));
+    InitializeTensor(parameters, i, seed, values.subspan(spec.offset, spec.count));
   }
 }
 

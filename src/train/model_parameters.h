@@ -38,9 +38,14 @@ StatusOr<std::vector<ModelParameter>> ModelParameters(const ModelConfig& config)
 /// The layout of config.model's tensors in chunks of config.round.chunk_params.
 StatusOr<Layout> ModelLayout(const RunConfig& config);
 
-/// Fills `values` (layout.total_params() long) with the first values of `parameters`, which
-/// `layout` was made of. Follows from `seed` alone, bit for bit on every machine; each tensor has
-/// its own sequence.
+/// Fills `values` with the first values of tensor `index` of `parameters`, whose size they have.
+/// Follows from `seed` and `index` alone, bit for bit on every machine; each tensor has its own
+/// sequence.
+void InitializeTensor(const std::vector<ModelParameter>& parameters, size_t index, uint64_t seed,
+                      std::span<float> values);
+
+/// InitializeTensor for all tensors of `layout`, which was made of `parameters`; `values` is
+/// layout.total_params() long.
 void InitializeParameters(const std::vector<ModelParameter>& parameters, const Layout& layout,
                           uint64_t seed, std::span<float> values);
 

@@ -11,7 +11,7 @@
 
 namespace interlude {
 
-void SetUpTorch(int threads) {
+void SetUpTorch(int threads, at::Device device) {
   const int count = std::max(1, threads);
   at::set_num_threads(count);
   // Operators run one after the other here, so between operators no second thread is needed.
@@ -25,7 +25,8 @@ void SetUpTorch(int threads) {
     }
   }
   SetBlasThreads(count);
-  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  // On a device some operators of the models (pooling's gradient) know only one way.
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/!device.is_cpu());
 }
 
 }  // namespace interlude

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <exception>
 
+#include "train/device.h"
+#include "train/device_model_copy.h"
 #include "train/image_data.h"
 #include "train/local_optimizer.h"
 #include "train/model_parameters.h"
@@ -11,6 +13,7 @@
 #include "train/non_finite.h"
 #include "train/schedule.h"
 #include "train/shard.h"
+#include "train/tensor_non_finite.h"
 #include "train/torch_setup.h"
 #include "train/trainer_factory.h"
 
@@ -55,19 +58,29 @@ Status CheckFit(const ModelConfig& model, const ImageData& data) {
 
 class TorchTrainer final : public LocalTrainer {
  public:
-  TorchTrainer(const RunConfig& config, Layout layout, const std::vector<ModelParameter>& tensors,
-               ImageData data, ShardedOrder order)
+  TorchTrainer(const RunConfig& config, const TrainDevice& device, Layout layout,
+               const std::vector<ModelParameter>& tensors, ImageData data, ShardedOrder order)
       : config_(config),
+        device_(device),
         data_(std::move(data)),
         order_(std::move(order)),
-        parameters_(std::move(layout)),
+        parameters_(std::move(layout), device),
         model_(CreateModel(config.model, ModelOptions(), parameters_)),
         optimizer_(CreateLocalOptimizer(config.train, tensors, parameters_)) {
-    InitializeParameters(tensors, parameters_.layout(), config.seed, parameters_.span());
+    Initialize(tensors);
   }
 
   const Layout& layout() const override { return parameters_.layout(); }
   std::span<float> parameters() override { return parameters_.span(); }
+
+  StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& round) override {
+    using Copy = std::unique_ptr<ModelCopy>;
+    if (device_.in_host_memory) return Copy();
+    const Codec codec = round.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
+    return WithoutExceptions([&]() -> StatusOr<Copy> {
+      return CreateDeviceModelCopy(layout(), codec, round.error_feedback, parameters_.values());
+    });
+  }
 
   StatusOr<TrainResult> TrainRound(const TrainRequest& request,
                                    const StepCallback& on_step) override {
@@ -81,6 +94,23 @@ class TorchTrainer final : public LocalTrainer {
   }
 
  private:
+  // One tensor at a time where the values aren't in host memory.
+  void Initialize(const std::vector<ModelParameter>& tensors) {
+    if (device_.in_host_memory) {
+      InitializeParameters(tensors, layout(), config_.seed, parameters_.span());
+      return;
+    }
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const ParameterSpec& spec = layout().parameters()[i];
+      std::vector<float> values(spec.count);
+      InitializeTensor(tensors, i, config_.seed, values);
+      const auto count = static_cast<int64_t>(spec.count);
+      parameters_.values()
+          .narrow(0, static_cast<int64_t>(spec.offset), count)
+          .copy_(at::from_blob(values.data(), {count}, at::kFloat));
+    }
+  }
+
   StatusOr<TrainResult> Train(const TrainRequest& request, const StepCallback& on_step) {
     TrainResult result;
     for (uint32_t done = 0; done < request.local_steps; ++done) {
@@ -113,8 +143,8 @@ class TorchTrainer final : public LocalTrainer {
 
   Batch MakeBatch(const ImageSet& set, std::span<const uint32_t> samples) const {
     const auto size = static_cast<int64_t>(samples.size());
-    Batch batch{at::empty({size, set.channels, set.height, set.width}, at::kFloat),
-                at::empty({size}, at::kLong)};
+    const Batch batch{at::empty({size, set.channels, set.height, set.width}, at::kFloat),
+                      at::empty({size}, at::kLong)};
     const size_t pixels = set.image_pixels();
     const std::span<float> images(batch.images.data_ptr<float>(), samples.size() * pixels);
     int64_t* const labels = batch.labels.data_ptr<int64_t>();
@@ -122,16 +152,25 @@ class TorchTrainer final : public LocalTrainer {
       data_.Normalize(set.image(samples[i]), images.subspan(i * pixels, pixels));
       labels[i] = set.labels[samples[i]];
     }
-    return batch;
+    return {batch.images.to(device_.device), batch.labels.to(device_.device)};
+  }
+
+  std::optional<size_t> NonFiniteParameter() {
+    return device_.in_host_memory ? FindNonFinite(parameters_.span())
+                                  : FindNonFinite(parameters_.values());
+  }
+
+  float Parameter(size_t position) {
+    return parameters_.values()[static_cast<int64_t>(position)].item<float>();
   }
 
   Status NonFiniteLoss(double loss, uint64_t step, uint32_t round) {
-    const std::optional<size_t> position = FindNonFinite(parameters());
+    const std::optional<size_t> position = NonFiniteParameter();
     if (position) {
       return DataLossError(
           "parameter {} is {} at local step {} (round {}), so the loss is {}; lower "
           "train.learning_rate = {}",
-          layout().DescribePosition(*position), parameters()[*position], step, round, loss,
+          layout().DescribePosition(*position), Parameter(*position), step, round, loss,
           config_.train.learning_rate);
     }
     return DataLossError(
@@ -142,11 +181,11 @@ class TorchTrainer final : public LocalTrainer {
 
   // The last step's update is in no loss yet.
   Status CheckParameters(const TrainRequest& request) {
-    const std::optional<size_t> position = FindNonFinite(parameters());
+    const std::optional<size_t> position = NonFiniteParameter();
     if (!position) return OkStatus();
     return DataLossError(
         "parameter {} is {} after local step {} (round {}); lower train.learning_rate = {}",
-        layout().DescribePosition(*position), parameters()[*position],
+        layout().DescribePosition(*position), Parameter(*position),
         request.first_step + request.local_steps - 1, request.round, config_.train.learning_rate);
   }
 
@@ -170,6 +209,7 @@ class TorchTrainer final : public LocalTrainer {
   }
 
   const RunConfig config_;
+  const TrainDevice device_;
   const ImageData data_;
   ShardedOrder order_;
   FlatParameters parameters_;
@@ -177,8 +217,8 @@ class TorchTrainer final : public LocalTrainer {
   std::unique_ptr<LocalOptimizer> optimizer_;
 };
 
-StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, uint32_t worker,
-                                               uint32_t workers) {
+StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, const TrainDevice& device,
+                                               uint32_t worker, uint32_t workers) {
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ModelParameter> tensors,
                              ModelParameters(config.model));
   INTERLUDE_ASSIGN_OR_RETURN(Layout layout, ModelLayout(config));
@@ -188,16 +228,17 @@ StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, uint32_t
       ShardedOrder order,
       ShardedOrder::Create(data.train.size(), config.train.batch, config.seed, worker, workers));
   return std::unique_ptr<LocalTrainer>(std::make_unique<TorchTrainer>(
-      config, std::move(layout), tensors, std::move(data), std::move(order)));
+      config, device, std::move(layout), tensors, std::move(data), std::move(order)));
 }
 
 }  // namespace
 
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTorchTrainer(const RunConfig& config, uint32_t worker,
                                                            uint32_t workers, int threads) {
-  return WithoutExceptions([&] {
-    SetUpTorch(threads);
-    return Create(config, worker, workers);
+  return WithoutExceptions([&]() -> StatusOr<std::unique_ptr<LocalTrainer>> {
+    INTERLUDE_ASSIGN_OR_RETURN(const TrainDevice device, FindTrainDevice(config.train.device));
+    SetUpTorch(threads, device.device);
+    return Create(config, device, worker, workers);
   });
 }
 

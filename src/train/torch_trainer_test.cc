@@ -3,10 +3,8 @@
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
-#include "base/rng.h"
+#include "train/test_images.h"
 #include "train/trainer_factory.h"
 
 namespace interlude {
@@ -15,58 +13,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr uint32_t kSide = 8;
-constexpr uint32_t kTrainImages = 240;
-constexpr uint32_t kTestImages = 61;
-
-void WriteIdx(const std::string& path, const std::vector<uint32_t>& dimensions,
-              const std::string& bytes) {
-  std::ofstream out(path, std::ios::binary);
-  out << '\0' << '\0' << '\x08' << static_cast<char>(dimensions.size());
-  for (const uint32_t dimension : dimensions) {
-    for (const int shift : {24, 16, 8, 0}) out << static_cast<char>(dimension >> shift & 0xff);
-  }
-  out << bytes;
-}
-
-// Images of noise in which row (or column, from class 5 on) `label` shines: learnable in a few
-// steps.
-void WriteSet(const std::string& prefix, uint32_t count, uint64_t seed) {
-  Rng rng(seed);
-  std::string pixels, labels;
-  for (uint32_t i = 0; i < count; ++i) {
-    const auto label = static_cast<uint32_t>(rng.Below(10));
-    labels += static_cast<char>(label);
-    for (uint32_t p = 0; p < kSide * kSide; ++p) {
-      const bool bright = label < 5 ? p / kSide == label : p % kSide == label - 5;
-      pixels += static_cast<char>(bright ? 250 : rng.Below(60));
-    }
-  }
-  WriteIdx(prefix + "-images-idx3-ubyte", {count, kSide, kSide}, pixels);
-  WriteIdx(prefix + "-labels-idx1-ubyte", {count}, labels);
-}
-
 class TorchTrainerTest : public ::testing::TestWithParam<ModelKind> {
  protected:
-  void SetUp() override {
-    config_.data.directory = testing::TempDir() + "/torch_trainer_data";
-    std::filesystem::create_directories(config_.data.directory);
-    WriteSet(config_.data.directory + "/train", kTrainImages, 1);
-    WriteSet(config_.data.directory + "/t10k", kTestImages, 2);
-    config_.model.kind = GetParam();
-    config_.model.image_size = kSide;
-    config_.model.patch_size = 4;
-    config_.model.hidden_size = 16;
-    config_.model.layers = 2;
-    config_.model.heads = 2;
-    config_.model.mlp_size = 24;
-    config_.train.batch = 20;
-    config_.train.learning_rate = 5e-3;
-    config_.train.warmup_steps = 3;
-    config_.round.rounds = 6;
-    config_.round.local_steps = 5;
-    config_.round.chunk_params = 64;
-  }
+  void SetUp() override { config_ = TinyImageRun(GetParam()); }
 
   std::unique_ptr<LocalTrainer> Make(uint32_t worker = 0, uint32_t workers = 1) const {
     auto trainer = CreateTorchTrainer(config_, worker, workers, 1);
@@ -103,9 +52,9 @@ TEST_P(TorchTrainerTest, TrainingLowersTheLossAndRaisesTheAccuracy) {
   for (uint32_t round = 0; round < 24; ++round) Train(*trainer, round);
   const auto after = trainer->Evaluate(0, 1);
   ASSERT_TRUE(after.ok());
-  EXPECT_EQ(after->samples, kTestImages);
+  EXPECT_EQ(after->samples, kTinyTestImages);
   EXPECT_LT(after->loss_sum, 0.5 * before->loss_sum);
-  EXPECT_GT(after->correct, before->correct + kTestImages / 3);
+  EXPECT_GT(after->correct, before->correct + kTinyTestImages / 3);
 }
 
 TEST_P(TorchTrainerTest, OneSeedGivesTheSameRunBitForBit) {
@@ -139,7 +88,7 @@ TEST_P(TorchTrainerTest, ParametersStayWhereTheyAreAndWhatIsWrittenIsUsed) {
   std::ranges::fill(trainer->parameters(), 0.0f);
   const auto zeros = trainer->Evaluate(0, 1);
   ASSERT_TRUE(zeros.ok());
-  EXPECT_NEAR(zeros->loss_sum / kTestImages, std::log(10.0), 1e-5);
+  EXPECT_NEAR(zeros->loss_sum / kTinyTestImages, std::log(10.0), 1e-5);
   const auto again = trainer->TrainRound({.round = 1, .first_step = 5, .local_steps = 1}, nullptr);
   ASSERT_TRUE(again.ok());
   EXPECT_NEAR(again->last_loss, std::log(10.0), 1e-5);
@@ -238,7 +187,7 @@ TEST_P(TorchTrainerTest, AModelThatDoesNotFitTheDataIsRefused) {
   EXPECT_EQ(FactoryError().code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(FactoryError().message(),
               AllOf(HasSubstr("model.image_size = 12"), HasSubstr("8 x 8")));
-  config_.model.image_size = kSide;
+  config_.model.image_size = kTinyImageSide;
   config_.model.channels = 3;
   EXPECT_THAT(FactoryError().message(), HasSubstr("model.channels = 3"));
   config_.model.channels = 1;

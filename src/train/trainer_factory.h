@@ -17,11 +17,13 @@ namespace interlude {
 ///
 /// Uses `threads` threads (at least 1) for LibTorch and OpenBLAS together; this holds for the whole
 /// process, as do deterministic algorithms. For one seed and one number of threads the results are
-/// the same bit for bit. Memory: parameters, gradient and optimizer state (AdamW: 20 bytes a
-/// parameter in all), the data set as bytes, and the activations of one batch.
+/// the same bit for bit (on a CUDA device only as far as its libraries promise). Memory:
+/// parameters, gradient and optimizer state (AdamW: 20 bytes a parameter in all) and the
+/// activations of one batch, on config.train.device; the data set as bytes.
 ///
-/// NotFound or DataLoss for the data set (image_data.h); InvalidArgument where model and data do
-/// not fit together, the batch exceeds a worker's share, or config.model.kind is kSynthetic.
+/// FailedPrecondition where config.train.device isn't there (device.h); NotFound or DataLoss for
+/// the data set (image_data.h); InvalidArgument where model and data do not fit together, the batch
+/// exceeds a worker's share, or config.model.kind is kSynthetic.
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTorchTrainer(const RunConfig& config, uint32_t worker,
                                                            uint32_t workers, int threads);
 

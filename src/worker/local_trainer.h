@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "base/status.h"
+#include "config/run_config.h"
 #include "layout/layout.h"
+#include "worker/model_copy.h"
 
 namespace interlude {
 
@@ -47,8 +50,16 @@ class LocalTrainer {
 
   /// The live parameters as one flat sequence in layout order, layout().total_params() long. The
   /// memory stays where it is for the trainer's life; the worker writes to it between rounds and
-  /// the next TrainRound or Evaluate sees what was written.
+  /// the next TrainRound or Evaluate sees what was written. Empty where they're on a device: then
+  /// MakeDeviceCopy gives the way to them.
   virtual std::span<float> parameters() = 0;
+
+  /// A copy of the model beside the trainer's parameters on its device, which Apply and ReplaceBase
+  /// move too; what they are now is the base. Null when parameters() are in host memory, and the
+  /// worker keeps its copy there. The trainer outlives it. An error when the device has no room.
+  virtual StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig&) {
+    return std::unique_ptr<ModelCopy>();
+  }
 
   /// Runs local steps [first_step, first_step + local_steps) from the current parameters. Data
   /// order and learning rate follow from first_step alone. Where the loss or a gradient step makes

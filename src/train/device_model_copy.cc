@@ -1,0 +1,169 @@
+#include "train/device_model_copy.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <vector>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "codec/float_environment.h"
+#include "train/tensor_non_finite.h"
+#include "train/tensor_q4.h"
+#include "train/tensor_xxh3.h"
+
+namespace interlude {
+namespace {
+
+// The host's memory as a tensor of bytes, for copies from and to the device.
+at::Tensor HostBytes(std::span<const std::byte> bytes) {
+  return at::from_blob(const_cast<std::byte*>(bytes.data()), {static_cast<int64_t>(bytes.size())},
+                       at::kByte);
+}
+
+class DeviceModelCopy final : public ModelCopy {
+ public:
+  DeviceModelCopy(const Layout& layout, Codec codec, bool keep_residual, at::Tensor parameters)
+      : layout_(layout),
+        codec_(codec),
+        q4_(parameters.device()),
+        xxh3_(parameters.device()),
+        parameters_(std::move(parameters)),
+        base_(parameters_.clone()),
+        hashes_(layout.num_chunks()),
+        stale_(layout.num_chunks(), true) {
+    if (keep_residual) residual_ = at::zeros_like(base_);
+  }
+
+  EncodeOutcome Encode(uint32_t chunk, std::span<std::byte> out, Hash128& payload_hash) override {
+    return OnDevice([&] { return EncodeChunk(chunk, out, payload_hash); });
+  }
+
+  void Apply(uint32_t chunk, std::span<const std::byte> payload) override {
+    OnDevice([&] { Add(chunk, Decode(ToDevice(payload), layout_.chunk(chunk).count)); });
+  }
+
+  Hash128 BaseHash(uint32_t chunk) override {
+    return OnDevice([&] {
+      if (stale_[chunk]) HashStale();
+      return hashes_[chunk];
+    });
+  }
+
+  void ReadBase(uint32_t chunk, std::span<std::byte> out) override {
+    OnDevice([&] { HostBytes(out).copy_(Part(base_, chunk).view(at::kByte)); });
+  }
+
+  Status ReplaceBase(uint32_t chunk, std::span<const std::byte> fp32_payload) override {
+    INTERLUDE_RETURN_IF_ERROR(
+        ValidatePayload(Codec::kFp32, fp32_payload, layout_.chunk(chunk).count));
+    OnDevice([&] {
+      Part(base_, chunk).view(at::kByte).copy_(HostBytes(fp32_payload));
+      BaseChanged(chunk);
+    });
+    return OkStatus();
+  }
+
+ private:
+  // One caller at a time, in the float environment that the format asks for; where LibTorch's
+  // exceptions end.
+  template <typename Body>
+  auto OnDevice(Body&& body) -> decltype(body()) {
+    const MutexLock lock(mutex_);
+    const DefaultFloatEnvironment environment;
+    try {
+      return body();
+    } catch (const c10::Error& error) {
+      GiveUp(error.what_without_backtrace());
+    } catch (const std::exception& error) {
+      GiveUp(error.what());
+    }
+  }
+
+  [[noreturn]] void GiveUp(const char* what) const {
+    LogError(
+        "{}: the worker's copy of the model can't be trusted any more: {}; start the worker "
+        "again",
+        parameters_.device().str(), what);
+    std::abort();
+  }
+
+  EncodeOutcome EncodeChunk(uint32_t chunk, std::span<std::byte> out, Hash128& payload_hash) {
+    at::Tensor deltas = Part(parameters_, chunk).sub(Part(base_, chunk));
+    if (residual_.defined()) deltas.add_(Part(residual_, chunk));
+    if (const auto bad = FindNonFinite(deltas)) return {.first_nonfinite = bad};
+    const at::Tensor payload = codec_ == Codec::kQ4 ? q4_.Encode(deltas) : deltas.view(at::kByte);
+    if (residual_.defined()) {
+      Part(residual_, chunk).copy_(deltas.sub(Decode(payload, deltas.numel())));
+    }
+    HostBytes(out).copy_(payload);
+    payload_hash = HashBytes(out);
+    return {};
+  }
+
+  at::Tensor ToDevice(std::span<const std::byte> payload) const {
+    const at::Tensor host = HostBytes(payload);
+    // Never the host's memory itself, which need not be aligned.
+    return at::empty(host.sizes(), base_.options().dtype(at::kByte)).copy_(host);
+  }
+
+  at::Tensor Decode(const at::Tensor& payload, size_t count) const {
+    return codec_ == Codec::kQ4 ? q4_.Decode(payload, static_cast<int64_t>(count))
+                                : payload.view(at::kFloat);
+  }
+
+  void Add(uint32_t chunk, const at::Tensor& values) {
+    Part(base_, chunk).add_(values);
+    BaseChanged(chunk);
+  }
+
+  void BaseChanged(uint32_t chunk) {
+    Part(parameters_, chunk).copy_(Part(base_, chunk));
+    stale_[chunk] = true;
+  }
+
+  void HashStale() {
+    std::vector<uint32_t> chunks;
+    std::vector<at::Tensor> parts;
+    for (uint32_t chunk = 0; chunk < layout_.num_chunks(); ++chunk) {
+      if (!stale_[chunk]) continue;
+      chunks.push_back(chunk);
+      parts.push_back(Part(base_, chunk));
+    }
+    const std::vector<Hash128> hashes = xxh3_.Hash(parts);
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      hashes_[chunks[i]] = hashes[i];
+      stale_[chunks[i]] = false;
+    }
+  }
+
+  at::Tensor Part(const at::Tensor& all, uint32_t chunk) const {
+    const ChunkRange range = layout_.chunk(chunk);
+    return all.narrow(0, static_cast<int64_t>(range.begin), static_cast<int64_t>(range.count));
+  }
+
+  const Layout layout_;
+  const Codec codec_;
+  const TensorQ4 q4_;
+  const TensorXxh3 xxh3_;
+  Mutex mutex_;
+  at::Tensor parameters_;
+  at::Tensor base_;
+  at::Tensor residual_;          // undefined without error feedback
+  std::vector<Hash128> hashes_;  // of the base
+  std::vector<bool> stale_;      // whose hash the base has outgrown
+};
+
+}  // namespace
+
+std::unique_ptr<ModelCopy> CreateDeviceModelCopy(const Layout& layout, Codec codec,
+                                                 bool keep_residual, at::Tensor parameters) {
+  INTERLUDE_CHECK(static_cast<size_t>(parameters.numel()) == layout.total_params(),
+                  "{} values for a layout of {}", parameters.numel(), layout.total_params());
+  return std::make_unique<DeviceModelCopy>(layout, codec, keep_residual, std::move(parameters));
+}
+
+}  // namespace interlude
