@@ -1,6 +1,7 @@
 #include "worker/worker_model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/free_memory.h"
 #include "worker/host_model_copy.h"
@@ -24,12 +25,10 @@ Codec CodecOf(const RoundConfig& config) {
   return config.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
 }
 
-/// In host memory: base, payload, what a barrier holds back, and the residual.
-uint64_t MemoryBytes(const Layout& layout, const RoundConfig& config) {
-  const uint64_t copies = config.error_feedback ? 2 : 1;
+/// The round's payload, and what a barrier holds back.
+uint64_t PayloadsBytes(const Layout& layout, const RoundConfig& config) {
   const uint64_t payloads = config.exchange == ExchangeMode::kBarrier ? 2 : 1;
-  return copies * layout.total_params() * sizeof(float) +
-         payloads * TotalBytes(layout, CodecOf(config));
+  return payloads * TotalBytes(layout, CodecOf(config));
 }
 
 }  // namespace
@@ -37,18 +36,24 @@ uint64_t MemoryBytes(const Layout& layout, const RoundConfig& config) {
 StatusOr<std::unique_ptr<WorkerModel>> WorkerModel::Create(LocalTrainer& trainer,
                                                            const RoundConfig& config, int threads) {
   const Layout& layout = trainer.layout();
+  INTERLUDE_ASSIGN_OR_RETURN(std::unique_ptr<ModelCopy> copy, trainer.MakeDeviceCopy(config));
+  const uint64_t host_copies = copy != nullptr ? 0 : config.error_feedback ? 2 : 1;
   INTERLUDE_RETURN_IF_ERROR(CheckFreeMemory(
       fmt::format("a worker's copy of a model of {} parameters", layout.total_params()),
-      MemoryBytes(layout, config)));
-  return std::unique_ptr<WorkerModel>(new WorkerModel(trainer, config, threads));
+      host_copies * layout.total_params() * sizeof(float) + PayloadsBytes(layout, config)));
+  if (copy == nullptr) {
+    copy = std::make_unique<HostModelCopy>(trainer, CodecOf(config), config.error_feedback);
+  }
+  return std::unique_ptr<WorkerModel>(new WorkerModel(layout, config, threads, std::move(copy)));
 }
 
-WorkerModel::WorkerModel(LocalTrainer& trainer, const RoundConfig& config, int threads)
-    : layout_(trainer.layout()),
+WorkerModel::WorkerModel(const Layout& layout, const RoundConfig& config, int threads,
+                         std::unique_ptr<ModelCopy> copy)
+    : layout_(layout),
       codec_(CodecOf(config)),
       barrier_(config.exchange == ExchangeMode::kBarrier),
       full_chunk_bytes_(EncodedBytes(codec_, layout_.chunk_params())),
-      copy_(std::make_unique<HostModelCopy>(trainer, codec_, config.error_feedback)),
+      copy_(std::move(copy)),
       payload_("payload", TotalBytes(layout_, codec_)),
       sync_payload_(barrier_ ? Buffer("sync payload", TotalBytes(layout_, codec_)) : Buffer()),
       // One that arrives, one that is applied by each thread, one between.

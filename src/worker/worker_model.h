@@ -21,7 +21,8 @@ namespace interlude {
 /// Different threads may work on different chunks. The trainer outlives it.
 class WorkerModel {
  public:
-  /// The trainer's parameters as they are become the base. `threads` apply what arrives.
+  /// The trainer's parameters as they are become the base, on the device where they live or in host
+  /// memory. `threads` apply what arrives.
   /// ResourceExhausted when the machine has not that much memory free.
   static StatusOr<std::unique_ptr<WorkerModel>> Create(LocalTrainer& trainer,
                                                        const RoundConfig& config, int threads);
@@ -50,7 +51,8 @@ class WorkerModel {
   Hash128 Root() { return RootHash(BaseHashes()); }
 
  private:
-  WorkerModel(LocalTrainer& trainer, const RoundConfig& config, int threads);
+  WorkerModel(const Layout& layout, const RoundConfig& config, int threads,
+              std::unique_ptr<ModelCopy> copy);
   std::span<std::byte> Piece(Buffer& buffer, uint32_t chunk) const;
 
   const Layout layout_;
