@@ -50,10 +50,12 @@ Status DeltaStore::Write(uint32_t round, WorkerId worker, uint32_t chunk, uint64
 Status DeltaStore::Seal(uint32_t round, WorkerId worker, uint32_t chunk,
                         const Hash128& payload_hash) {
   if (Sealed(round, worker, chunk)) return OkStatus();
-  INTERLUDE_RETURN_IF_ERROR(
-      ValidatePayload(codec_, FindDelta(round, worker, chunk), layout_.chunk(chunk).count)
-          .WithContext(
-              fmt::format("delta from worker {}, round {}, chunk {}", worker, round, chunk)));
+  // The worker may have come too late for the round.
+  INTERLUDE_ASSIGN_OR_RETURN(const std::span<const std::byte> payload,
+                             journal_->Find(round, static_cast<uint32_t>(worker), chunk));
+  INTERLUDE_RETURN_IF_ERROR(ValidatePayload(codec_, payload, layout_.chunk(chunk).count)
+                                .WithContext(fmt::format("delta from worker {}, round {}, chunk {}",
+                                                         worker, round, chunk)));
   INTERLUDE_RETURN_IF_ERROR(
       journal_->Seal(round, static_cast<uint32_t>(worker), chunk, payload_hash));
   MutexLock lock(mutex_);
@@ -64,12 +66,6 @@ Status DeltaStore::Seal(uint32_t round, WorkerId worker, uint32_t chunk,
 std::span<const std::byte> DeltaStore::Delta(uint32_t round, WorkerId worker,
                                              uint32_t chunk) const {
   return journal_->Read(round, static_cast<uint32_t>(worker), chunk);
-}
-
-std::span<const std::byte> DeltaStore::FindDelta(uint32_t round, WorkerId worker,
-                                                 uint32_t chunk) const {
-  const auto found = journal_->Find(round, static_cast<uint32_t>(worker), chunk);
-  return found.ok() ? *found : std::span<const std::byte>();
 }
 
 std::span<std::byte> DeltaStore::MutableSync(uint32_t round, uint32_t chunk) {

@@ -39,8 +39,6 @@ class DeltaStore {
   Status Seal(uint32_t round, WorkerId worker, uint32_t chunk, const Hash128& payload_hash);
   /// The round thread, for a chunk of an open round that is whole.
   std::span<const std::byte> Delta(uint32_t round, WorkerId worker, uint32_t chunk) const;
-  /// A handler. Empty when the round is no longer in the journal: the worker came too late.
-  std::span<const std::byte> FindDelta(uint32_t round, WorkerId worker, uint32_t chunk) const;
 
   /// Round thread: where the sync chunk is made.
   std::span<std::byte> MutableSync(uint32_t round, uint32_t chunk);

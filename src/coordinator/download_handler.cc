@@ -8,20 +8,21 @@
 namespace interlude {
 namespace {
 
-using PieceWriter = grpc::ServerWriter<v1::Piece>;
-
 struct DownloadCall {
   grpc::ServerContext& context;
   PieceWriter& writer;
   SharedState& shared;
   const interlude::Session& session;
   const DownloadOrder& order;
-  const Exchange& exchange;
+  const std::shared_ptr<const Exchange>& exchange;
 
   bool GivenUp() const { return context.IsCancelled() || session.dropped; }
-  bool Send(uint32_t chunk, std::span<const std::byte> payload, const ChunkHashes& hashes) const {
+  bool Send(uint32_t chunk, std::span<const std::byte> payload, const ChunkHashes& hashes,
+            const PayloadOwner& owner) const {
     return SendChunk(chunk, payload, hashes,
-                     [this](v1::Piece&& piece) { return writer.Write(piece); });
+                     [&](const v1::Piece& fields, std::span<const std::byte> bytes) {
+                       return writer.Write(EncodePiece(fields, bytes, owner));
+                     });
   }
 };
 
@@ -30,9 +31,9 @@ Status SendSyncChunk(const DownloadCall& call, uint32_t chunk, PhaseTimer& send)
   const auto gone = [&] { return call.GivenUp(); };
   INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes, call.shared.board.Wait(round, chunk, gone));
   INTERLUDE_ASSIGN_OR_RETURN(const std::span<const std::byte> payload,
-                             call.exchange.deltas->FindSync(round, chunk));
+                             call.exchange->deltas->FindSync(round, chunk));
   auto scope = send.Enter();
-  if (!call.Send(chunk, payload, hashes)) {
+  if (!call.Send(chunk, payload, hashes, call.exchange)) {
     return UnavailableError("worker {} closed its download of round {}", call.order.worker, round);
   }
   send.AddBytes(payload.size());
@@ -57,11 +58,12 @@ Status SendBase(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
     return FailedPreconditionError(
         "worker {} takes part in no round yet and may not ask for the base", call.order.worker);
   }
-  Buffer copy("base chunk to send", call.exchange.base_chunk_bytes.front());
   for (const uint32_t chunk : chunks) {
-    const std::span<std::byte> bytes = copy.bytes().first(call.exchange.base_chunk_bytes[chunk]);
-    const Hash128 hash = call.exchange.merger->CopyBaseChunk(chunk, bytes);
-    if (call.GivenUp() || !call.Send(chunk, bytes, ChunkHashes{hash, hash})) {
+    // gRPC may still hold the last chunk's copy, so each has memory of its own.
+    const auto copy =
+        std::make_shared<Buffer>("base chunk to send", call.exchange->base_chunk_bytes[chunk]);
+    const Hash128 hash = call.exchange->merger->CopyBaseChunk(chunk, copy->bytes());
+    if (call.GivenUp() || !call.Send(chunk, copy->bytes(), ChunkHashes{hash, hash}, copy)) {
       return UnavailableError("worker {} closed its download of the base", call.order.worker);
     }
   }
@@ -85,7 +87,7 @@ Status HandleDownload(grpc::ServerContext& context, const v1::DownloadRequest& r
     if (chunk >= num_chunks)
       return OutOfRangeError("chunk {} of a layout with {} chunks", chunk, num_chunks);
   }
-  const DownloadCall call{context, writer, shared, *session, order, *exchange};
+  const DownloadCall call{context, writer, shared, *session, order, exchange};
   return order.kind == DownloadKind::kSync ? SendSync(call, chunks) : SendBase(call, chunks);
 }
 

@@ -5,7 +5,7 @@
 
 namespace interlude {
 
-StatusOr<Server> StartServer(const std::string& listen, int pollers, CoordinatorService& service) {
+StatusOr<Server> StartServer(const std::string& listen, int pollers, grpc::Service& service) {
   const size_t colon = listen.rfind(':');
   if (colon == std::string::npos || colon + 1 == listen.size()) {
     return InvalidArgumentError(

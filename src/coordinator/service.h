@@ -8,22 +8,20 @@
 
 #include "base/status.h"
 #include "coordinator/shared_state.h"
-#include "interlude.grpc.pb.h"
+#include "wire/bulk_methods.h"
 
 namespace interlude {
 
-class CoordinatorService final : public v1::Coordinator::Service {
+class CoordinatorService final : public RawCoordinatorService {
  public:
   /// `shared` outlives the service.
   explicit CoordinatorService(SharedState& shared) : shared_(shared) {}
 
-  grpc::Status Session(
-      grpc::ServerContext* context,
-      grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::WorkerMessage>* stream) override;
-  grpc::Status Upload(grpc::ServerContext* context, grpc::ServerReader<v1::UploadMessage>* reader,
+  grpc::Status Session(grpc::ServerContext* context, SessionStream* stream) override;
+  grpc::Status Upload(grpc::ServerContext* context, UploadReader* reader,
                       v1::UploadReceipt* receipt) override;
   grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
-                        grpc::ServerWriter<v1::Piece>* writer) override;
+                        PieceWriter* writer) override;
 
  private:
   SharedState& shared_;
@@ -38,6 +36,6 @@ struct Server {
 /// Binds and serves. `pollers` bounds the threads that wait for new calls; each open stream has a
 /// thread of its own. Unavailable when the address cannot be bound (in use, not ours, no
 /// permission), saying what to do.
-StatusOr<Server> StartServer(const std::string& listen, int pollers, CoordinatorService& service);
+StatusOr<Server> StartServer(const std::string& listen, int pollers, grpc::Service& service);
 
 }  // namespace interlude

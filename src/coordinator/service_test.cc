@@ -184,6 +184,24 @@ TEST_F(InRoundTest, AMessageBeyondGrpcsLimitIsRefused) {
   EXPECT_TRUE(Upload(GoodPieces()).ok());
 }
 
+TEST_F(InRoundTest, BytesThatAreNoMessageAreRefusedAndTheUploadMayBeRepeated) {
+  v1::UploadMessage header;
+  *header.mutable_header() = ToProto(session_.DeltaHeader(1));
+  const grpc::Slice junk(std::string(100'000, '\xff'));
+  for (const bool begins_well : {false, true}) {
+    grpc::ClientContext context;
+    v1::UploadReceipt receipt;
+    const auto writer = connection_.raw().Upload(&context, &receipt);
+    if (begins_well) writer->Write(EncodeMessage(header));
+    writer->Write(grpc::ByteBuffer(&junk, 1));
+    writer->WritesDone();
+    const Status status = FromGrpc(writer->Finish());
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+    EXPECT_THAT(status.message(), HasSubstr("are not a valid interlude.v1.UploadMessage"));
+  }
+  EXPECT_TRUE(Upload(GoodPieces()).ok());
+}
+
 TEST_F(InRoundTest, AnotherCodecOrRoundOrNoSamplesAreRefused) {
   UploadHeader header = session_.DeltaHeader(1);
   header.codec = Codec::kFp32;

@@ -50,21 +50,29 @@ std::vector<std::vector<std::byte>> EncodeTestDelta(float value) {
 std::vector<v1::Piece> PiecesOf(const std::vector<std::vector<std::byte>>& payloads) {
   std::vector<v1::Piece> pieces;
   for (uint32_t c = 0; c < payloads.size(); ++c) {
-    SendChunk(c, payloads[c], ChunkHashes{HashBytes(payloads[c]), {}}, [&](v1::Piece&& piece) {
-      pieces.push_back(std::move(piece));
-      return true;
-    });
+    SendChunk(c, payloads[c], ChunkHashes{HashBytes(payloads[c]), {}},
+              [&](v1::Piece& piece, auto bytes) {
+                piece.set_payload(bytes.data(), bytes.size());
+                pieces.push_back(piece);
+                return true;
+              });
   }
   return pieces;
 }
 
-TestConnection::TestConnection(const std::string& address) {
+namespace {
+
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxSendMessageSize(-1);  // the limit under test is the coordinator's
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  stub_ = v1::Coordinator::NewStub(
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
+
+}  // namespace
+
+TestConnection::TestConnection(const std::string& address)
+    : channel_(OpenChannel(address)), stub_(v1::Coordinator::NewStub(channel_)) {}
 
 Status TestConnection::Upload(const UploadHeader& header,
                               const std::vector<v1::Piece>& pieces) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coordinator/coordinator.h"
+#include "wire/bulk_methods.h"
 #include "wire/chunk_stream.h"
 #include "wire/convert.h"
 
@@ -33,8 +34,11 @@ class TestConnection {
   /// Reads all pieces; `values`, when given, gets their payloads one after the other as floats.
   Status Download(const DownloadOrder& order, std::vector<float>* values = nullptr) const;
   v1::Coordinator::Stub& stub() const { return *stub_; }
+  /// The bulk calls with bytes as they are.
+  BulkStub raw() const { return BulkStub(channel_); }
 
  private:
+  const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Coordinator::Stub> stub_;
 };
 

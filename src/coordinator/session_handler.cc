@@ -9,8 +9,6 @@
 namespace interlude {
 namespace {
 
-using SessionStream = grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::WorkerMessage>;
-
 uint64_t NewToken() {
   std::random_device random;
   return uint64_t{random()} << 32 | random();

@@ -7,12 +7,13 @@
 namespace interlude {
 namespace {
 
-using UploadReader = grpc::ServerReader<v1::UploadMessage>;
 using SessionPtr = std::shared_ptr<interlude::Session>;
 
 StatusOr<UploadHeader> ReadHeader(UploadReader& reader) {
+  grpc::ByteBuffer message;
+  if (!reader.Read(&message)) return CancelledError("the upload was closed before its header came");
   v1::UploadMessage first;
-  if (!reader.Read(&first)) return CancelledError("the upload was closed before its header came");
+  INTERLUDE_RETURN_IF_ERROR(ParseMessage(message, first));
   if (!first.has_header()) return InvalidArgumentError("an upload begins with its header");
   return FromProto(first.header());
 }
@@ -29,13 +30,12 @@ StatusOr<uint64_t> AskRoundThread(SharedState& shared, const SessionPtr& session
 /// Feeds the stream's pieces to the receiver; `on_chunk` sees each whole chunk.
 Status ReceiveAll(UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& receive,
                   const std::function<Status(const ChunkReceiver::Completed&)>& on_chunk) {
-  v1::UploadMessage message;
+  grpc::ByteBuffer message;
   while (!receiver.complete() && reader.Read(&message)) {
     auto scope = receive.Enter();
-    if (!message.has_piece())
-      return InvalidArgumentError("after the header an upload has pieces only");
-    receive.AddBytes(message.piece().payload().size());
-    INTERLUDE_ASSIGN_OR_RETURN(const auto completed, receiver.Accept(message.piece()));
+    INTERLUDE_ASSIGN_OR_RETURN(const RawPiece piece, RawPiece::ParseUpload(message));
+    receive.AddBytes(piece.payload_bytes());
+    INTERLUDE_ASSIGN_OR_RETURN(const auto completed, receiver.Accept(piece));
     if (!completed) continue;
     receive.AddChunk();
     INTERLUDE_RETURN_IF_ERROR(on_chunk(*completed));
@@ -53,15 +53,18 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
   PhaseTimer receive(Phase::kReceive, header.round, kNoWorker, shared.clock, worker);
   PhaseTimer journal(Phase::kJournal, header.round, kNoWorker, shared.clock, worker);
   DeltaStore& deltas = *exchange.deltas;
-  const auto store = [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
+  const auto store = [&](uint32_t chunk, uint64_t offset, ByteSpans bytes) {
     auto scope = journal.Enter();
-    journal.AddBytes(bytes.size());
-    return session->Store(generation,
-                          [&] { return deltas.Write(header.round, worker, chunk, offset, bytes); });
+    return session->Store(generation, [&] {
+      for (const std::span<const std::byte> part : bytes) {
+        INTERLUDE_RETURN_IF_ERROR(deltas.Write(header.round, worker, chunk, offset, part));
+        journal.AddBytes(part.size());
+        offset += part.size();
+      }
+      return OkStatus();
+    });
   };
-  ChunkReceiver receiver(deltas.chunk_bytes(), {}, store, [&](uint32_t chunk) {
-    return deltas.FindDelta(header.round, worker, chunk);
-  });
+  ChunkReceiver receiver(deltas.chunk_bytes(), {}, store);
   const auto on_chunk = [&](const ChunkReceiver::Completed& completed) {
     INTERLUDE_RETURN_IF_ERROR(session->Store(generation, [&] {
       auto scope = journal.Enter();
@@ -84,15 +87,13 @@ Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& 
                    const UploadHeader& header, uint64_t generation, const Exchange& exchange) {
   PhaseTimer receive(Phase::kReceive, kBeforeRounds, kNoWorker, shared.clock, header.worker);
   Merger& merger = *exchange.merger;
-  const auto store = [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
+  const auto store = [&](uint32_t chunk, uint64_t offset, ByteSpans bytes) {
     return session->Store(generation, [&] {
-      std::copy(bytes.begin(), bytes.end(),
-                merger.BaseChunkBytes(chunk).begin() + static_cast<ptrdiff_t>(offset));
+      CopySpans(bytes, merger.BaseChunkBytes(chunk).data() + offset);
       return OkStatus();
     });
   };
-  ChunkReceiver receiver(exchange.base_chunk_bytes, {}, store,
-                         [&](uint32_t chunk) { return merger.BaseChunk(chunk); });
+  ChunkReceiver receiver(exchange.base_chunk_bytes, {}, store);
   INTERLUDE_RETURN_IF_ERROR(ReceiveAll(reader, receiver, receive,
                                        [](const ChunkReceiver::Completed&) { return OkStatus(); }));
   shared.spans.Record(receive.Finish());

@@ -8,47 +8,49 @@
 namespace interlude {
 
 bool SendChunk(uint32_t chunk, std::span<const std::byte> payload, const ChunkHashes& hashes,
-               const std::function<bool(v1::Piece&&)>& write) {
+               const WritePiece& write) {
   INTERLUDE_CHECK(!payload.empty(), "chunk {} has no payload", chunk);
   for (size_t offset = 0; offset < payload.size();) {
     const size_t bytes = std::min(kMaxPieceBytes, payload.size() - offset);
     v1::Piece piece;
     piece.set_chunk(chunk);
     piece.set_offset(offset);
-    piece.set_payload(payload.data() + offset, bytes);
+    const std::span<const std::byte> part = payload.subspan(offset, bytes);
     offset += bytes;
     if (offset == payload.size()) {
       *piece.mutable_payload_hash() = ToProto(hashes.payload);
       if (hashes.base != Hash128{}) *piece.mutable_base_hash() = ToProto(hashes.base);
     }
-    if (!write(std::move(piece))) return false;
+    if (!write(piece, part)) return false;
   }
   return true;
 }
 
 ChunkReceiver::ChunkReceiver(std::vector<size_t> chunk_bytes, const std::vector<uint32_t>& wanted,
-                             Store store, Load load)
-    : sequence_(std::move(chunk_bytes), wanted), store_(std::move(store)), load_(std::move(load)) {}
+                             Store store)
+    : sequence_(std::move(chunk_bytes), wanted), store_(std::move(store)) {}
 
-StatusOr<std::optional<ChunkReceiver::Completed>> ChunkReceiver::Accept(const v1::Piece& piece) {
-  const std::string& payload = piece.payload();
-  INTERLUDE_ASSIGN_OR_RETURN(const PieceSequence::Accepted accepted,
-                             sequence_.Accept(piece.chunk(), piece.offset(), payload.size()));
-  INTERLUDE_RETURN_IF_ERROR(
-      store_(piece.chunk(), piece.offset(), std::as_bytes(std::span(payload))));
+StatusOr<std::optional<ChunkReceiver::Completed>> ChunkReceiver::Accept(const RawPiece& piece) {
+  const v1::Piece& fields = piece.fields();
+  INTERLUDE_ASSIGN_OR_RETURN(
+      const PieceSequence::Accepted accepted,
+      sequence_.Accept(fields.chunk(), fields.offset(), piece.payload_bytes()));
+  if (fields.offset() == 0) hasher_ = Hasher128();
+  for (const std::span<const std::byte> bytes : piece.payload()) hasher_.Update(bytes);
+  INTERLUDE_RETURN_IF_ERROR(store_(fields.chunk(), fields.offset(), piece.payload()));
   if (!accepted.completes_chunk) return std::optional<Completed>();
 
-  const ChunkHashes announced{.payload = FromProto(piece.payload_hash()),
-                              .base = FromProto(piece.base_hash())};
-  const Hash128 received = HashBytes(load_(piece.chunk()));
+  const ChunkHashes announced{.payload = FromProto(fields.payload_hash()),
+                              .base = FromProto(fields.base_hash())};
+  const Hash128 received = hasher_.Digest();
   if (received != announced.payload) {
-    sequence_.Reopen(piece.chunk());
+    sequence_.Reopen(fields.chunk());
     return DataLossError(
         "chunk {} arrived with payload hash {}, but its sender announced {}; damaged on the way",
-        piece.chunk(), received.ToHex(),
-        piece.has_payload_hash() ? announced.payload.ToHex() : "none");
+        fields.chunk(), received.ToHex(),
+        fields.has_payload_hash() ? announced.payload.ToHex() : "none");
   }
-  return std::optional<Completed>(Completed{.chunk = piece.chunk(), .hashes = announced});
+  return std::optional<Completed>(Completed{.chunk = fields.chunk(), .hashes = announced});
 }
 
 }  // namespace interlude

@@ -1,6 +1,5 @@
-// Chunks through a gRPC stream as pieces: cutting at the sending end, checking and placing at the
-// receiving end. The only file besides convert.h that touches payload bytes on the wire; carrying
-// them as raw slices later changes nothing outside.
+// Chunks through a gRPC stream as pieces: cutting at the sending end, checking, hashing and placing
+// at the receiving end. How a piece becomes bytes on the wire: raw_piece.h.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +12,7 @@
 #include "base/status.h"
 #include "protocol/piece_sequence.h"
 #include "wire/convert.h"
+#include "wire/raw_piece.h"
 
 namespace interlude {
 
@@ -22,23 +22,23 @@ struct ChunkHashes {
   Hash128 base;  // download only
 };
 
+/// Sends one piece: its fields but the payload, and the payload.
+using WritePiece = std::function<bool(v1::Piece& fields, std::span<const std::byte> payload)>;
+
 /// Cuts one chunk's payload into pieces of at most kMaxPieceBytes and hands each to `write` in
 /// order. Stops and returns false when `write` does (the stream is broken). The payload is not
 /// empty.
 bool SendChunk(uint32_t chunk, std::span<const std::byte> payload, const ChunkHashes& hashes,
-               const std::function<bool(v1::Piece&&)>& write);
+               const WritePiece& write);
 
-/// Receives one stream's chunks.
+/// Receives one stream's chunks. A chunk's payload is hashed as its pieces come, while they are in
+/// cache. One thread.
 class ChunkReceiver {
  public:
-  /// Where bytes go: called for each checked piece in order.
-  using Store =
-      std::function<Status(uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes)>;
-  /// Reads back a whole stored chunk, to hash it.
-  using Load = std::function<std::span<const std::byte>(uint32_t chunk)>;
+  /// Where bytes go: called for each checked piece in order. They are gRPC's and gone afterwards.
+  using Store = std::function<Status(uint32_t chunk, uint64_t offset, ByteSpans bytes)>;
 
-  ChunkReceiver(std::vector<size_t> chunk_bytes, const std::vector<uint32_t>& wanted, Store store,
-                Load load);
+  ChunkReceiver(std::vector<size_t> chunk_bytes, const std::vector<uint32_t>& wanted, Store store);
 
   struct Completed {
     uint32_t chunk = 0;
@@ -48,7 +48,7 @@ class ChunkReceiver {
   /// Takes one piece. Nothing until a chunk is whole and its payload hash right; then which, and
   /// its hashes. Errors as PieceSequence::Accept; DataLoss when the payload's hash differs from the
   /// announced (the chunk is wanted again); those of Store.
-  StatusOr<std::optional<Completed>> Accept(const v1::Piece& piece);
+  StatusOr<std::optional<Completed>> Accept(const RawPiece& piece);
 
   bool complete() const { return sequence_.complete(); }
   uint32_t missing() const { return sequence_.missing(); }
@@ -56,7 +56,7 @@ class ChunkReceiver {
  private:
   PieceSequence sequence_;
   Store store_;
-  Load load_;
+  Hasher128 hasher_;  // of the chunk that is coming, up to where it has come
 };
 
 }  // namespace interlude

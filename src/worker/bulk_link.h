@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "protocol/types.h"
-#include "wire/convert.h"
+#include "wire/bulk_methods.h"
 #include "worker/call_group.h"
 
 namespace interlude {
@@ -15,7 +15,7 @@ inline constexpr int kBulkAttempts = 3;
 
 /// Shared by the threads of a round.
 struct BulkLink {
-  v1::Coordinator::StubInterface& stub;
+  BulkStub& stub;
   WorkerId worker = 0;
   uint64_t session = 0;
   CallGroup& calls;

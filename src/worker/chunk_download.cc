@@ -1,7 +1,6 @@
 #include "worker/chunk_download.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/log.h"
@@ -44,18 +43,19 @@ Status ChunkDownload::Attempt(std::vector<uint32_t>& missing, const Stage& stage
                                       .kind = kind_,
                                       .round = round_,
                                       .chunks = all ? std::vector<uint32_t>() : missing}));
-  ChunkReceiver receiver(
-      chunk_bytes_, missing,
-      [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
-        std::memcpy(stage(chunk).data() + offset, bytes.data(), bytes.size());
-        return OkStatus();
-      },
-      [&](uint32_t chunk) { return std::span<const std::byte>(stage(chunk)); });
+  ChunkReceiver receiver(chunk_bytes_, missing,
+                         [&](uint32_t chunk, uint64_t offset, ByteSpans bytes) {
+                           CopySpans(bytes, stage(chunk).data() + offset);
+                           return OkStatus();
+                         });
   Status trouble;
-  v1::Piece piece;
-  while (trouble.ok() && ReadPiece(*reader, piece)) {
-    StatusOr<std::optional<ChunkReceiver::Completed>> completed = [&] {
+  grpc::ByteBuffer message;
+  while (trouble.ok() && Read(*reader, message)) {
+    const auto completed = [&]() -> StatusOr<std::optional<ChunkReceiver::Completed>> {
       const PhaseTimer::Scope scope = timer_.Enter();
+      INTERLUDE_ASSIGN_OR_RETURN(const RawPiece piece, RawPiece::Parse(message));
+      bytes_ += piece.payload_bytes();
+      timer_.AddBytes(piece.payload_bytes());
       return receiver.Accept(piece);
     }();
     trouble = completed.status();
@@ -73,17 +73,13 @@ Status ChunkDownload::Attempt(std::vector<uint32_t>& missing, const Stage& stage
                           round_, missing.size());
 }
 
-template <typename Reader>
-bool ChunkDownload::ReadPiece(Reader& reader, v1::Piece& piece) {
-  if (!first_piece_.has_value()) {
-    if (!reader.Read(&piece)) return false;
-    first_piece_ = clock_.Now();
-  } else {
+bool ChunkDownload::Read(PieceReader& reader, grpc::ByteBuffer& message) {
+  if (first_piece_.has_value()) {
     const PhaseTimer::Scope scope = timer_.Enter();
-    if (!reader.Read(&piece)) return false;
+    return reader.Read(&message);
   }
-  bytes_ += piece.payload().size();
-  timer_.AddBytes(piece.payload().size());
+  if (!reader.Read(&message)) return false;
+  first_piece_ = clock_.Now();
   return true;
 }
 

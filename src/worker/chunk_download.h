@@ -43,8 +43,8 @@ class ChunkDownload {
 
  private:
   Status Attempt(std::vector<uint32_t>& missing, const Stage& stage, const Deliver& deliver);
-  template <typename Reader>
-  bool ReadPiece(Reader& reader, v1::Piece& piece);
+  /// The next message; false when there are no more.
+  bool Read(PieceReader& reader, grpc::ByteBuffer& message);
 
   const BulkLink& link_;
   const DownloadKind kind_;

@@ -123,7 +123,8 @@ Status Exchange::Upload() {
   const Status status = uploader_.Send(header, model_.num_chunks(), [this](uint32_t chunk) {
     std::optional<Uploader::Chunk> ready;
     if (encoded_.AwaitChunk(chunk))
-      ready = Uploader::Chunk{model_.payload(chunk), payload_hashes_[chunk]};
+      ready =
+          Uploader::Chunk{model_.payload(chunk), payload_hashes_[chunk], model_.payload_owner()};
     return ready;
   });
   if (!status.ok()) upload_.MarkFailed();
@@ -285,9 +286,9 @@ StatusOr<uint32_t> UploadBase(WorkerContext& context) {
                                room.bytes().first(model.PayloadBytes(Codec::kFp32, chunk));
                            model.copy().ReadBase(chunk, bytes);
                            // Little-endian floats are their own payload, so the base's hash is the
-                           // payload's.
+                           // payload's. Without an owner gRPC gets a copy: `room` is used again.
                            return std::optional<Uploader::Chunk>(
-                               Uploader::Chunk{bytes, model.copy().BaseHash(chunk)});
+                               Uploader::Chunk{bytes, model.copy().BaseHash(chunk), nullptr});
                          });
   };
   const Status status = RunTogether({send}, context.keep_going, [&] { calls.Cancel(); });

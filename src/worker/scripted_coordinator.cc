@@ -47,7 +47,8 @@ std::span<float> ScriptedCoordinator::BaseChunk(uint32_t chunk) {
 
 // ---- session ----
 
-grpc::Status ScriptedCoordinator::Session(grpc::ServerContext*, SessionStream* stream) {
+grpc::Status ScriptedCoordinator::Session(grpc::ServerContext* context, SessionStream* stream) {
+  seen_.control_connection = context->peer();
   return ToGrpc(PlaySession(*stream));
 }
 
@@ -158,7 +159,7 @@ Status ScriptedCoordinator::PlayRound(SessionStream& stream, uint32_t round) {
 
 // ---- upload ----
 
-grpc::Status ScriptedCoordinator::Upload(grpc::ServerContext*,
+grpc::Status ScriptedCoordinator::Upload(grpc::ServerContext* context,
                                          grpc::ServerReader<v1::UploadMessage>* reader,
                                          v1::UploadReceipt*) {
   v1::UploadMessage message;
@@ -169,6 +170,7 @@ grpc::Status ScriptedCoordinator::Upload(grpc::ServerContext*,
   {
     MutexLock lock(mutex_);
     seen_.uploads.push_back(*header);
+    seen_.bulk_connections.insert(context->peer());
     changed_.NotifyAll();
   }
   const Status status = StoreUpload(*reader, *header);
@@ -187,17 +189,13 @@ Status ScriptedCoordinator::StoreUpload(grpc::ServerReader<v1::UploadMessage>& r
     sizes.push_back(EncodedBytes(header.codec, layout.chunk(chunk).count));
     chunks.emplace_back(sizes.back());
   }
-  ChunkReceiver receiver(
-      sizes, {},
-      [&](uint32_t chunk, uint64_t offset, std::span<const std::byte> bytes) {
-        std::copy(bytes.begin(), bytes.end(),
-                  chunks[chunk].begin() + static_cast<ptrdiff_t>(offset));
-        return OkStatus();
-      },
-      [&](uint32_t chunk) { return std::span<const std::byte>(chunks[chunk]); });
+  ChunkReceiver receiver(sizes, {}, [&](uint32_t chunk, uint64_t offset, ByteSpans bytes) {
+    CopySpans(bytes, chunks[chunk].data() + offset);
+    return OkStatus();
+  });
   v1::UploadMessage message;
   while (reader.Read(&message))
-    INTERLUDE_RETURN_IF_ERROR(receiver.Accept(message.piece()).status());
+    INTERLUDE_RETURN_IF_ERROR(receiver.Accept(RawPiece(message.piece())).status());
   if (!receiver.complete()) return DataLossError("{} chunks are missing", receiver.missing());
 
   MutexLock lock(mutex_);
@@ -243,6 +241,7 @@ grpc::Status ScriptedCoordinator::Download(grpc::ServerContext* context,
   {
     MutexLock lock(mutex_);
     seen_.downloads.push_back(*order);
+    seen_.bulk_connections.insert(context->peer());
     // Whether the delta is in already: with a barrier it must be.
     if (order->kind == DownloadKind::kSync && seen_.deltas.count(order->round) == 0) {
       seen_.download_during_upload = true;
@@ -278,7 +277,8 @@ Status ScriptedCoordinator::SendSync(grpc::ServerContext& context,
     if (!AwaitSync(context, round, chunk)) return CancelledError("the worker gave up");
     const std::vector<std::byte>& payload = seen_.syncs[round][chunk];
     const ChunkHashes hashes{.payload = HashBytes(payload), .base = HashFloats(BaseChunk(chunk))};
-    const bool sent = SendChunk(chunk, payload, hashes, [&](v1::Piece&& piece) {
+    const bool sent = SendChunk(chunk, payload, hashes, [&](v1::Piece& piece, auto bytes) {
+      piece.set_payload(bytes.data(), bytes.size());
       if (script_.on_sync_piece && !script_.on_sync_piece(attempt, piece)) return false;
       return writer.Write(piece);
     });
@@ -292,7 +292,8 @@ Status ScriptedCoordinator::SendBase(grpc::ServerWriter<v1::Piece>& writer,
   for (const uint32_t chunk : chunks) {
     const std::span<const std::byte> payload = std::as_bytes(BaseChunk(chunk));
     const Hash128 hash = HashBytes(payload);
-    SendChunk(chunk, payload, {.payload = hash, .base = hash}, [&](v1::Piece&& piece) {
+    SendChunk(chunk, payload, {.payload = hash, .base = hash}, [&](v1::Piece& piece, auto bytes) {
+      piece.set_payload(bytes.data(), bytes.size());
       if (script_.on_base_piece) script_.on_base_piece(piece);
       return writer.Write(piece);
     });

@@ -1,6 +1,7 @@
 // A coordinator for tests of the worker: real gRPC on port 0, one worker, a plain outer step (the
 // base moves by the worker's own delta, encoded again), and faults on demand. Keeps everything the
-// worker said and sent.
+// worker said and sent. It uses the generated service, messages and all, as another implementation
+// of the schema would.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +63,8 @@ struct Seen {
   std::vector<EvaluationReportMessage> evaluations;
   std::vector<LeaveMessage> leaves;
   bool download_during_upload = false;
+  std::string control_connection;  // the worker's address and port
+  std::set<std::string> bulk_connections;
 };
 
 class ScriptedCoordinator final : public v1::Coordinator::Service {

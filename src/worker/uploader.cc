@@ -33,9 +33,9 @@ Status Uploader::Attempt(const UploadHeader& header, uint32_t num_chunks, const 
   const CallGroup::Membership membership(link_.calls, context);
   v1::UploadReceipt receipt;
   const auto writer = link_.stub.Upload(&context, &receipt);
-  v1::UploadMessage message;
-  *message.mutable_header() = ToProto(header);
-  bool open = writer->Write(message);
+  v1::UploadMessage first;
+  *first.mutable_header() = ToProto(header);
+  bool open = writer->Write(EncodeMessage(first));
   bool complete = true;
   for (uint32_t chunk = 0; open && chunk < num_chunks; ++chunk) {
     const std::optional<Chunk> ready = provide(chunk);
@@ -44,12 +44,12 @@ Status Uploader::Attempt(const UploadHeader& header, uint32_t num_chunks, const 
       break;
     }
     const PhaseTimer::Scope scope = timer_.Enter();
-    open = SendChunk(chunk, ready->payload, {.payload = ready->hash}, [&](v1::Piece&& piece) {
-      bytes_ += piece.payload().size();
-      timer_.AddBytes(piece.payload().size());
-      *message.mutable_piece() = std::move(piece);
-      return writer->Write(message);
-    });
+    open = SendChunk(chunk, ready->payload, {.payload = ready->hash},
+                     [&](const v1::Piece& fields, std::span<const std::byte> payload) {
+                       bytes_ += payload.size();
+                       timer_.AddBytes(payload.size());
+                       return writer->Write(EncodeUploadPiece(fields, payload, ready->owner));
+                     });
     timer_.AddChunk();
   }
   if (!complete) context.TryCancel();

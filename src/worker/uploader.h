@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "ledger/recorder.h"
 #include "wire/messages.h"
+#include "wire/raw_piece.h"
 #include "worker/bulk_link.h"
 
 namespace interlude {
@@ -22,6 +23,8 @@ class Uploader {
   struct Chunk {
     std::span<const std::byte> payload;
     Hash128 hash;
+    /// gRPC may still read the payload when the upload has failed; none: it is copied.
+    PayloadOwner owner;
   };
   /// Waits until the chunk is there; nothing when it never will be, and the upload is given up as
   /// Cancelled.

@@ -64,7 +64,7 @@ class Worker {
   WorkerOutcome outcome_;
   RunConfig config_;
   SpanRecorder spans_;
-  std::unique_ptr<v1::Coordinator::Stub> bulk_;
+  std::unique_ptr<BulkStub> bulk_;
   std::unique_ptr<ControlStream> control_;
   std::unique_ptr<TaskPool> pool_;
   std::unique_ptr<LocalTrainer> trainer_;
@@ -84,7 +84,7 @@ void Worker::ChooseThreads() {
 Status Worker::Join() {
   INTERLUDE_ASSIGN_OR_RETURN(const Channels channels,
                              Connect(options_.coordinator, options_.connect_timeout, stop_));
-  bulk_ = v1::Coordinator::NewStub(channels.bulk);
+  bulk_ = std::make_unique<BulkStub>(channels.bulk);
   control_ = std::make_unique<ControlStream>(channels.control, options_.coordinator);
   control_->Send(JoinMessage{.software = kSoftwareVersion,
                              .host = HostName("unknown"),

@@ -10,7 +10,7 @@
 #include "config/run_config.h"
 #include "ledger/recorder.h"
 #include "protocol/types.h"
-#include "wire/convert.h"
+#include "wire/bulk_methods.h"
 #include "worker/control_stream.h"
 #include "worker/local_trainer.h"
 #include "worker/worker_model.h"
@@ -25,7 +25,7 @@ struct WorkerContext {
   SpanRecorder& spans;
   const Clock& clock;
   ControlStream& control;
-  v1::Coordinator::StubInterface& bulk;
+  BulkStub& bulk;
   WorkerId worker = 0;
   uint64_t session = 0;
   /// False once the worker was told to stop, or the coordinator ended the stay. Any thread.

@@ -54,7 +54,7 @@ WorkerModel::WorkerModel(const Layout& layout, const RoundConfig& config, int th
       barrier_(config.exchange == ExchangeMode::kBarrier),
       full_chunk_bytes_(EncodedBytes(codec_, layout_.chunk_params())),
       copy_(std::move(copy)),
-      payload_("payload", TotalBytes(layout_, codec_)),
+      payload_(std::make_shared<Buffer>("payload", TotalBytes(layout_, codec_))),
       sync_payload_(barrier_ ? Buffer("sync payload", TotalBytes(layout_, codec_)) : Buffer()),
       // One that arrives, one that is applied by each thread, one between.
       staging_(static_cast<size_t>(threads) + 2, StagingBytes(layout_)) {}

@@ -34,7 +34,9 @@ class WorkerModel {
 
   ModelCopy& copy() { return *copy_; }
   /// The chunk's place for its encoded delta; kept until the next round overwrites it.
-  std::span<std::byte> payload(uint32_t chunk) { return Piece(payload_, chunk); }
+  std::span<std::byte> payload(uint32_t chunk) { return Piece(*payload_, chunk); }
+  /// Keeps all payloads alive for as long as gRPC may read them.
+  std::shared_ptr<const void> payload_owner() const { return payload_; }
   /// With a barrier: the chunk's place for its sync delta, until all have come.
   std::span<std::byte> sync_payload(uint32_t chunk) { return Piece(sync_payload_, chunk); }
   /// Each place has room for any one chunk in any codec.
@@ -60,7 +62,7 @@ class WorkerModel {
   const bool barrier_;
   const size_t full_chunk_bytes_;  // payload bytes of every chunk but the last
   const std::unique_ptr<ModelCopy> copy_;
-  Buffer payload_;
+  const std::shared_ptr<Buffer> payload_;
   Buffer sync_payload_;
   Staging staging_;
 };

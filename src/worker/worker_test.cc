@@ -90,6 +90,18 @@ INSTANTIATE_TEST_SUITE_P(
                       std::tuple(ExchangeMode::kBarrier, CodecKind::kQ4, false, 2),
                       std::tuple(ExchangeMode::kBarrier, CodecKind::kFp32, true, 1)));
 
+// What waits in one connection's pipe cannot hold up the other.
+TEST(Worker, ControlAndBulkHaveConnectionsOfTheirOwn) {
+  Script script;
+  script.config.model.kind = ModelKind::kSynthetic;
+  const Played played = Play(std::move(script));
+  ASSERT_TRUE(played.outcome.ok()) << played.outcome.status().ToString();
+  EXPECT_FALSE(played.seen.downloads.empty());
+  EXPECT_EQ(played.seen.bulk_connections.size(), 1u);
+  EXPECT_FALSE(played.seen.control_connection.empty());
+  EXPECT_FALSE(played.seen.bulk_connections.contains(played.seen.control_connection));
+}
+
 TEST(Worker, TellsWhoItIsAndWhatItHasWhenItJoins) {
   const Played run = Play({.config = SmallConfig()}, 2);
   EXPECT_EQ(run.seen.join.protocol_version, kProtocolVersion);

@@ -1,0 +1,62 @@
+#include "wire/bulk_methods.h"
+
+#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/support/method_handler.h>
+
+// Without its messages' types the generated code would do: this is what it does, with ByteBuffer,
+// gRPC's own type for bytes as they are, in the place of UploadMessage and Piece.
+
+namespace interlude {
+namespace {
+
+using grpc::internal::RpcMethod;
+
+// A test calls each through the generated stub.
+constexpr char kSession[] = "/interlude.v1.Coordinator/Session";
+constexpr char kUpload[] = "/interlude.v1.Coordinator/Upload";
+constexpr char kDownload[] = "/interlude.v1.Coordinator/Download";
+
+}  // namespace
+
+RawCoordinatorService::RawCoordinatorService() {
+  using Self = RawCoordinatorService;
+  AddMethod(new grpc::internal::RpcServiceMethod(
+      kSession, RpcMethod::BIDI_STREAMING,
+      new grpc::internal::BidiStreamingHandler<Self, v1::WorkerMessage, v1::CoordinatorMessage>(
+          [](Self* self, grpc::ServerContext* context, SessionStream* stream) {
+            return self->Session(context, stream);
+          },
+          this)));
+  AddMethod(new grpc::internal::RpcServiceMethod(
+      kUpload, RpcMethod::CLIENT_STREAMING,
+      new grpc::internal::ClientStreamingHandler<Self, grpc::ByteBuffer, v1::UploadReceipt>(
+          [](Self* self, grpc::ServerContext* context, UploadReader* reader,
+             v1::UploadReceipt* receipt) { return self->Upload(context, reader, receipt); },
+          this)));
+  AddMethod(new grpc::internal::RpcServiceMethod(
+      kDownload, RpcMethod::SERVER_STREAMING,
+      new grpc::internal::ServerStreamingHandler<Self, v1::DownloadRequest, grpc::ByteBuffer>(
+          [](Self* self, grpc::ServerContext* context, const v1::DownloadRequest* request,
+             PieceWriter* writer) { return self->Download(context, request, writer); },
+          this)));
+}
+
+BulkStub::BulkStub(const std::shared_ptr<grpc::Channel>& channel)
+    : channel_(channel),
+      upload_(kUpload, RpcMethod::CLIENT_STREAMING, channel),
+      download_(kDownload, RpcMethod::SERVER_STREAMING, channel) {}
+
+std::unique_ptr<UploadWriter> BulkStub::Upload(grpc::ClientContext* context,
+                                               v1::UploadReceipt* receipt) {
+  return std::unique_ptr<UploadWriter>(
+      grpc::internal::ClientWriterFactory<grpc::ByteBuffer>::Create(channel_.get(), upload_,
+                                                                    context, receipt));
+}
+
+std::unique_ptr<PieceReader> BulkStub::Download(grpc::ClientContext* context,
+                                                const v1::DownloadRequest& request) {
+  return std::unique_ptr<PieceReader>(grpc::internal::ClientReaderFactory<grpc::ByteBuffer>::Create(
+      channel_.get(), download_, context, request));
+}
+
+}  // namespace interlude
