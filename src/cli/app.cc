@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/heap.h"
 #include "cli/exit_codes.h"
 #include "config/nearest.h"
 
@@ -68,6 +69,7 @@ int ReportUsageError(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int RunApp(CLI::App& app, const Action& chosen, int argc, const char* const* argv) {
+  KeepFreedMemory();
   // Our own errors say what gRPC would print above them, with lines of its source.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   try {
