@@ -30,6 +30,7 @@ class Supervisor {
   // What is awaited: the children's own end, their end after SIGTERM, their end after SIGKILL.
   enum class Stage { kRunning, kAsked, kKilled };
 
+  void Started(ChildProcess child);
   bool AnyRunning() const;
   uint32_t RunningWorkers() const;
   Status WaitForEvents();
@@ -68,12 +69,17 @@ Status Supervisor::StartCoordinator() {
   auto child = ChildProcess::Start({.name = "coordinator",
                                     .arguments = plan_.coordinator_command(ready[1]),
                                     .log_path = plan_.log_directory + "/coordinator.log",
-                                    .keep_stdout = true,
+                                    .stdout_fd = plan_.coordinator_stdout,
                                     .inherited_fd = ready[1]});
   close(ready[1]);
   if (!child.ok()) return child.status();
-  children_.push_back(*std::move(child));
+  Started(*std::move(child));
   return OkStatus();
+}
+
+void Supervisor::Started(ChildProcess child) {
+  plan_.on_child(child.name(), child.pid());
+  children_.push_back(std::move(child));
 }
 
 StatusOr<SupervisionResult> Supervisor::Watch() {
@@ -143,6 +149,10 @@ Status Supervisor::OnReady() {
 Status Supervisor::OnReadyLine(const std::string& line) {
   if (children_.size() > 1) {
     started_ = started_ || line == "started";
+    if (line == "ended" && stage_ == Stage::kRunning) {
+      plan_.on_run_ended();
+      children_.front().Signal(SIGTERM);  // it would wait for the next run
+    }
     return OkStatus();
   }
   if (stage_ != Stage::kRunning) return OkStatus();
@@ -152,7 +162,7 @@ Status Supervisor::OnReadyLine(const std::string& line) {
                                          .arguments = plan_.worker_command(worker, line),
                                          .log_path = fmt::format("{}/worker-{}.log",
                                                                  plan_.log_directory, worker)}));
-    children_.push_back(std::move(child));
+    Started(std::move(child));
   }
   return OkStatus();
 }
