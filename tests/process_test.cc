@@ -227,6 +227,34 @@ TEST_F(ProcessTest, ACoordinatorThatStaysUpGivesAllMemoryBackAndServesTheNextRun
   EXPECT_EQ(coordinator.AwaitExit(), kExitOk) << coordinator.output();
 }
 
+TEST_F(ProcessTest, TheExchangeIsBenchmarkedInAllModesWhichAgree) {
+  const std::string json = scratch_ + "/bench.json";
+  Process bench(Interlude({"bench", "exchange", "--params", "200K", "--workers", "2", "--rounds",
+                           "2", "--dir", directory_, "--json", json}));
+  EXPECT_EQ(bench.AwaitExit(), kExitOk) << bench.output();
+  EXPECT_TRUE(bench.AllGone());
+  for (const char* text : {"pipelined: exchange", "barrier: exchange", "barrier-save: exchange",
+                           "round 2/2", "whole exchange:", "first sync chunk sent:",
+                           "save every round:", "memory after the run:", "both directions: 0.26"}) {
+    EXPECT_THAT(bench.output(), HasSubstr(text));
+  }
+  std::ifstream file(json);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(text, HasSubstr("\"mode\": \"barrier-save\""));
+  EXPECT_THAT(text, HasSubstr("\"phase\": \"save\""));
+  EXPECT_FALSE(std::filesystem::exists(directory_)) << "it was made for the runs";
+}
+
+TEST_F(ProcessTest, AnInterruptedBenchmarkLeavesNeitherProcessesNorFiles) {
+  Process bench(Interlude({"bench", "exchange", "--params", "200K", "--rounds", "100000", "--mode",
+                           "pipelined", "--dir", directory_}));
+  ASSERT_TRUE(bench.AwaitOutput("round      1/"));
+  bench.Signal(SIGINT);
+  EXPECT_EQ(bench.AwaitExit(), kExitInterrupted) << bench.output();
+  EXPECT_TRUE(bench.AllGone());
+  EXPECT_FALSE(std::filesystem::exists(directory_));
+}
+
 TEST_F(ProcessTest, AWrongKeyIsFoundBeforeAnythingIsMade) {
   Process run(Run(2, {"--set", "round.ruonds=3"}));
   EXPECT_EQ(run.AwaitExit(), kExitUsage);

@@ -11,10 +11,13 @@
 #include <utility>
 
 #include "cli/exit_codes.h"
+#include "cli/log_tail.h"
 #include "cli/stop_signals.h"
 
 namespace interlude {
 namespace {
+
+constexpr size_t kShownLogLines = 12;
 
 class Supervisor {
  public:
@@ -242,6 +245,14 @@ int Supervisor::ExitCode() const {
 }
 
 }  // namespace
+
+std::string FormatFailure(const ChildFailure& failure) {
+  std::string text = fmt::format("{}: {}. The end of its log {}:", failure.name,
+                                 failure.exit.ToString(), failure.log_path);
+  const auto lines = LastLines(failure.log_path, kShownLogLines);
+  for (const std::string& line : lines) text += "\n  | " + line;
+  return lines.empty() ? text + "\n  (empty)" : text;
+}
 
 StatusOr<SupervisionResult> Supervise(const SupervisionPlan& plan) {
   Supervisor supervisor(plan);

@@ -46,6 +46,9 @@ struct ChildFailure {
   std::string log_path;
 };
 
+/// How it ended and the last lines of its log, without a newline at the end.
+std::string FormatFailure(const ChildFailure& failure);
+
 struct SupervisionResult {
   int exit_code = 0;
   std::vector<ChildFailure> failures;  // in the order of their ends
