@@ -2,6 +2,7 @@
 // programs, and the bars. Plain values; nothing is measured here.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,8 +45,9 @@ struct ExchangeFigures {
   double model_bytes() const {
     return static_cast<double>(config.model.synthetic_params) * sizeof(float);
   }
-  /// memcpy's bytes a second: the mean of before and after.
-  double copy_speed() const { return (memory_before.copy + memory_after.copy) / 2; }
+  /// memcpy's bytes a second: the faster of before and after, since what disturbs a measurement
+  /// only slows it.
+  double copy_speed() const { return std::max(memory_before.copy, memory_after.copy); }
   /// What memcpy needs for the bytes of ExchangeBytes.
   double bound_seconds() const;
   const ModeFigures* Find(const std::string& mode) const;

@@ -38,7 +38,6 @@ std::vector<std::string> CoordinatorCommand(const BenchRun& run, const std::stri
   if (run.threads > 0) {
     command.insert(command.end(), {"--threads", std::to_string(run.threads)});
   }
-  if (run.quiet) command.push_back("--quiet");
   return command;
 }
 
@@ -75,7 +74,7 @@ StatusOr<SupervisionPlan> MakePlan(const BenchRun& run, MemorySampler& sampler,
   };
   // It has a big model to write and, by now, to give back.
   plan.grace = std::chrono::minutes(3);
-  plan.coordinator_stdout = STDERR_FILENO;
+  plan.coordinator_stdout = run.quiet ? -1 : STDERR_FILENO;
   plan.on_child = [&](const std::string& name, pid_t pid) {
     if (coordinator.pid < 0) coordinator.pid = pid;
     sampler.Watch(name, pid);

@@ -29,7 +29,7 @@ struct SupervisionPlan {
   /// How long a child may take to end after it was asked to, or after those it works with have
   /// ended.
   Nanoseconds grace = std::chrono::seconds(10);
-  /// Where the coordinator's stdout, its progress, goes.
+  /// Where the coordinator's stdout, its progress, goes; -1: its log.
   int coordinator_stdout = STDOUT_FILENO;
   /// Called for each child that was started.
   std::function<void(const std::string& name, pid_t pid)> on_child = [](const auto&, pid_t) {};
