@@ -81,9 +81,9 @@ std::vector<Bar> ExchangeBars(const ExchangeFigures& figures) {
                     "x the pipelined exchange"});
   }
   if (const auto sync = mode->summary.Typical(
-          [](const ExchangeRound& round) { return round.aggregate_to_sync_seconds; })) {
+          [](const ExchangeRound& round) { return round.merge_to_sync_seconds; })) {
     bars.push_back(
-        {"aggregation to first sync chunk sent", *sync / *exchange, 0.05, true, "of the exchange"});
+        {"first merge to first sync chunk sent", *sync / *exchange, 0.05, true, "of the exchange"});
   }
   AddMemoryBars(figures, *mode, bars);
   if (const auto bytes = mode->summary.Typical(BytesOfAWorker)) {

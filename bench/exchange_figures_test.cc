@@ -15,7 +15,7 @@ ModeFigures Mode(const std::string& name, double exchange) {
   for (const uint32_t number : {1u, 2u, 3u}) {
     ExchangeRound round{.round = number, .end_ns = number * 100};
     round.exchange_seconds = {{0, number == 1 ? 50 * exchange : exchange}, {1, exchange / 2}};
-    round.aggregate_to_sync_seconds = 0.01 * exchange;
+    round.merge_to_sync_seconds = 0.01 * exchange;
     round.upload_bytes = {{0, 13'281}, {1, 13'281}};
     round.download_bytes = {{0, 13'281}, {1, 13'281}};
     mode.summary.rounds.push_back(round);

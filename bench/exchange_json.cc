@@ -41,7 +41,7 @@ Json FromRound(const ExchangeRound& round) {
           {"wall_seconds", round.wall_seconds},
           {"exchange_seconds", OrNull(round.longest_exchange())},
           {"exchange_seconds_by_worker", ByWorker(round.exchange_seconds)},
-          {"aggregate_to_sync_seconds", OrNull(round.aggregate_to_sync_seconds)},
+          {"merge_to_sync_seconds", OrNull(round.merge_to_sync_seconds)},
           {"upload_bytes", ByWorker(round.upload_bytes)},
           {"download_bytes", ByWorker(round.download_bytes)},
           {"repaired_chunks", round.repaired_chunks},

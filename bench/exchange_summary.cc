@@ -37,13 +37,7 @@ std::vector<ProcessPhase> PhasesOf(const std::vector<Span>& spans) {
   return list;
 }
 
-/// By name, since a phase may be cut in other pieces: what a chunk's merging begins with.
-bool BeginsMerge(const Span& span) {
-  const std::string_view name = PhaseName(span.phase);
-  return name == "aggregate" || name == "merge";
-}
-
-std::optional<double> AggregateToSync(const std::vector<Span>& spans) {
+std::optional<double> MergeToSync(const std::vector<Span>& spans) {
   std::optional<int64_t> merged;
   std::optional<int64_t> sent;
   const auto earlier = [](std::optional<int64_t>& first, int64_t at) {
@@ -51,7 +45,7 @@ std::optional<double> AggregateToSync(const std::vector<Span>& spans) {
   };
   for (const Span& span : spans) {
     if (span.recorded_by != kNoWorker || !IsPossible(span)) continue;
-    if (BeginsMerge(span)) earlier(merged, span.begin_ns);
+    if (span.phase == Phase::kMerge) earlier(merged, span.begin_ns);
     if (span.phase == Phase::kSend) earlier(sent, span.begin_ns);
   }
   if (!merged || !sent) return std::nullopt;
@@ -66,19 +60,14 @@ std::optional<double> Extreme(const std::map<int32_t, double>& values, bool larg
   return found;
 }
 
-// The phases of each stage; those that a stage has several of follow each other within a chunk.
-const std::vector<std::pair<std::string, std::vector<std::string>>>& Stages() {
-  static const std::vector<std::pair<std::string, std::vector<std::string>>> stages = {
-      {"encode", {"encode"}},
-      {"upload", {"upload"}},
-      {"receive", {"receive"}},
-      {"journal", {"journal"}},
-      {"merge", {"aggregate", "outer_step", "encode_sync", "hash", "merge"}},
-      {"save", {"save"}},
-      {"send", {"send"}},
-      {"wait", {"wait"}},
-      {"download", {"download"}},
-      {"apply", {"apply", "verify"}}};
+// The phases of each stage.
+const std::vector<std::pair<std::string, std::vector<Phase>>>& Stages() {
+  static const std::vector<std::pair<std::string, std::vector<Phase>>> stages = {
+      {"encode", {Phase::kEncode}},     {"upload", {Phase::kUpload}},
+      {"receive", {Phase::kReceive}},   {"journal", {Phase::kJournal}},
+      {"merge", {Phase::kMerge}},       {"save", {Phase::kSave}},
+      {"send", {Phase::kSend}},         {"wait", {Phase::kWait}},
+      {"download", {Phase::kDownload}}, {"apply", {Phase::kApply, Phase::kVerify}}};
   return stages;
 }
 
@@ -123,7 +112,7 @@ StatusOr<ExchangeSummary> SummarizeExchange(const RunDatabase& database) {
                         .end_ns = record.end_ns};
     const std::vector<Span>& of_round = spans_of[record.round];
     round.exchange_seconds = ExchangeSecondsByWorker(of_round);
-    round.aggregate_to_sync_seconds = AggregateToSync(of_round);
+    round.merge_to_sync_seconds = MergeToSync(of_round);
     round.phases = PhasesOf(of_round);
     for (const WorkerRoundRecord& part : parts) {
       if (part.round != record.round) continue;
@@ -144,8 +133,8 @@ std::optional<StageTime> StageOf(const ExchangeRound& round, const std::string& 
   if (found == Stages().end()) return std::nullopt;
   std::map<std::pair<int32_t, int32_t>, StageTime> processes;
   for (const ProcessPhase& phase : round.phases) {
-    const auto& names = found->second;
-    if (std::find(names.begin(), names.end(), PhaseName(phase.phase)) == names.end()) continue;
+    const auto& phases = found->second;
+    if (std::find(phases.begin(), phases.end(), phase.phase) == phases.end()) continue;
     StageTime& time = processes[{phase.recorded_by, phase.about_worker}];
     time.inside_seconds = std::max(time.inside_seconds, phase.inside_seconds);
     time.busy_seconds += phase.busy_seconds;

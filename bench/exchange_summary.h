@@ -32,9 +32,10 @@ struct ExchangeRound {
   int64_t end_ns = 0;  // on the coordinator's clock
   /// ExchangeSecondsByWorker: from the end of a worker's local steps to the end of its last phase.
   std::map<int32_t, double> exchange_seconds;
-  /// From the beginning of the aggregation of the first chunk to the first sync chunk on its way to
-  /// a worker. Contains that aggregation, with a barrier that of all chunks.
-  std::optional<double> aggregate_to_sync_seconds;
+  /// From the beginning of the merging of the first chunk to the first sync chunk on its way to a
+  /// worker: an upper bound of what lies between aggregation and sync. Contains that chunk's
+  /// merging, with a barrier that of all chunks.
+  std::optional<double> merge_to_sync_seconds;
   std::map<int32_t, uint64_t> upload_bytes;    // payload, by worker
   std::map<int32_t, uint64_t> download_bytes;  // payload, by worker
   uint64_t repaired_chunks = 0;
@@ -71,7 +72,7 @@ struct StageTime {
 
 /// The stages of ExchangeBytes by the same names ("encode", "upload", "merge", "download", "apply")
 /// and, beside them, "wait", "receive", "journal", "send" and "save". A stage of several phases
-/// (merge, apply with verify) is busy for their sum.
+/// (apply with verify) is busy for their sum.
 std::optional<StageTime> StageOf(const ExchangeRound& round, const std::string& stage);
 
 /// The names that StageOf knows, in the order of a table.

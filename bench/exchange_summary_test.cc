@@ -30,8 +30,7 @@ std::vector<Span> SpansOf(uint32_t round, int64_t length) {
     spans.push_back(Of(round, worker, Phase::kApply, 140, 90 + length, 20));
     spans.push_back(Of(round, worker, Phase::kVerify, 140, 100 + length, 5));
   }
-  spans.push_back(Of(round, kNoWorker, Phase::kAggregate, 120, 150, 10));
-  spans.push_back(Of(round, kNoWorker, Phase::kOuterStep, 121, 151, 7));
+  spans.push_back(Of(round, kNoWorker, Phase::kMerge, 120, 150, 17));
   spans.push_back(Of(round, kNoWorker, Phase::kSend, 124, 160, 9));
   return spans;
 }
@@ -86,9 +85,9 @@ TEST_F(ExchangeSummaryTest, TakesEachWorkersExchangeAndKeepsTheWarmUpApart) {
       *summary.Typical([](const ExchangeRound& round) { return round.longest_exchange(); }), 0.120);
 }
 
-TEST_F(ExchangeSummaryTest, MeasuresFromTheFirstAggregationToTheFirstSend) {
+TEST_F(ExchangeSummaryTest, MeasuresFromTheFirstMergeToTheFirstSend) {
   AddRound(1, 100);
-  EXPECT_DOUBLE_EQ(*Summarize().rounds[0].aggregate_to_sync_seconds, 0.004);
+  EXPECT_DOUBLE_EQ(*Summarize().rounds[0].merge_to_sync_seconds, 0.004);
 }
 
 TEST_F(ExchangeSummaryTest, AStageIsItsLongestProcess) {
@@ -99,8 +98,8 @@ TEST_F(ExchangeSummaryTest, AStageIsItsLongestProcess) {
   EXPECT_DOUBLE_EQ(encode->inside_seconds, 0.020);
   EXPECT_DOUBLE_EQ(encode->busy_seconds, 0.016);
   EXPECT_DOUBLE_EQ(encode->cpu_seconds, 0.031) << "of both";
-  EXPECT_DOUBLE_EQ(StageOf(summary.rounds[0], "merge")->busy_seconds, 0.017) << "its phases' sum";
-  EXPECT_DOUBLE_EQ(StageOf(summary.rounds[0], "apply")->busy_seconds, 0.025) << "with the hash";
+  EXPECT_DOUBLE_EQ(StageOf(summary.rounds[0], "merge")->busy_seconds, 0.017);
+  EXPECT_DOUBLE_EQ(StageOf(summary.rounds[0], "apply")->busy_seconds, 0.025) << "its phases' sum";
   EXPECT_FALSE(StageOf(summary.rounds[0], "save").has_value());
   EXPECT_FALSE(StageOf(summary.rounds[0], "no such stage").has_value());
 }
@@ -124,7 +123,7 @@ TEST(ExchangeSummary, EveryStageThatIsCountedOccursInARealLedger) {
   for (const char* stage : {"encode", "upload", "merge", "download", "apply", "wait", "send"}) {
     EXPECT_TRUE(StageOf(summary->rounds[1], stage).has_value()) << stage;
   }
-  EXPECT_TRUE(summary->rounds[1].aggregate_to_sync_seconds.has_value());
+  EXPECT_TRUE(summary->rounds[1].merge_to_sync_seconds.has_value());
 }
 
 }  // namespace

@@ -97,10 +97,10 @@ std::string Rounds(const ModeFigures& mode) {
   std::string text;
   for (const ExchangeRound& round : mode.summary.rounds) {
     text += fmt::format(
-        "  round {}{}: exchange {} (shortest of the workers' {}), aggregation to "
+        "  round {}{}: exchange {} (shortest of the workers' {}), first merge to "
         "first sync chunk {}\n",
         round.round, round.round == 1 ? " (warm-up)" : "", OrDash(round.longest_exchange()),
-        OrDash(round.shortest_exchange()), OrDash(round.aggregate_to_sync_seconds));
+        OrDash(round.shortest_exchange()), OrDash(round.merge_to_sync_seconds));
   }
   return text;
 }
