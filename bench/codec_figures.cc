@@ -21,7 +21,7 @@ constexpr std::array<std::pair<const char*, double>, 6> kBars = {{
     {"encode", 0.60},
     {"encode, residual", 0.80},
     {"decode + average of 4", 1.0},
-    {"merge of 4, Nesterov, hash", 0.9},
+    {"merge of 4, Nesterov", 0.9},
     {"apply", 1.25},
     {"apply + hash", 0.9},
 }};
