@@ -82,6 +82,12 @@ bool Process::AwaitOutput(const std::string& text) {
   return true;
 }
 
+bool Process::AwaitNext(const std::string& text) {
+  if (!AwaitOutput(text)) return false;
+  output_.erase(0, output_.find(text) + text.size());
+  return true;
+}
+
 int Process::AwaitExit() {
   while (ReadMore()) {
   }

@@ -26,6 +26,9 @@ class Process {
   /// Reads on until the output so far (stdout and stderr mixed) contains `text`; false, and a test
   /// failure with the output, when it ends before.
   bool AwaitOutput(const std::string& text);
+  /// The same, and forgets the output up to the end of `text`: what is said again can be awaited
+  /// again.
+  bool AwaitNext(const std::string& text);
   /// Reads to the end of the output and waits for the process. Its exit status, or minus the signal
   /// that killed it.
   int AwaitExit();

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/process_memory.h"
 #include "cli/exit_codes.h"
 #include "ledger/run_database.h"
 
@@ -57,6 +58,12 @@ class ProcessTest : public testing::Test {
     const std::string before = "agree on ";
     const size_t begin = output.find(before);
     return begin == std::string::npos ? "no hash" : output.substr(begin + before.size(), 32);
+  }
+  // The address that a coordinator's invitation names.
+  static std::string Address(const std::string& output) {
+    const std::string before = "--coordinator ";
+    const size_t begin = output.find(before) + before.size();
+    return output.substr(begin, output.find(' ', begin) - begin);
   }
   // Committed rounds in run.db, whose roots must all be the same for all workers.
   std::vector<RoundRecord> CheckedRounds() const {
@@ -177,11 +184,8 @@ TEST_F(ProcessTest, AnInterruptKeepsWhatIsCommittedAndLeavesNoProcess) {
 TEST_F(ProcessTest, CoordinatorAndWorkersCanBeStartedByHand) {
   Process coordinator(Interlude({"coordinator", "--workers", "2", "--config", config_, "--dir",
                                  directory_, "--listen", "127.0.0.1:0"}));
-  const std::string before = "--coordinator ";
   ASSERT_TRUE(coordinator.AwaitOutput(" (on this machine only"));
-  const size_t begin = coordinator.output().find(before) + before.size();
-  const std::string address =
-      coordinator.output().substr(begin, coordinator.output().find(' ', begin) - begin);
+  const std::string address = Address(coordinator.output());
   Process one(Interlude({"worker", "--coordinator", address}));
   Process two(Interlude({"worker", "--coordinator", address, "--threads", "1"}));
   EXPECT_EQ(coordinator.AwaitExit(), kExitOk) << coordinator.output();
@@ -189,6 +193,66 @@ TEST_F(ProcessTest, CoordinatorAndWorkersCanBeStartedByHand) {
   EXPECT_EQ(two.AwaitExit(), kExitOk) << two.output();
   EXPECT_THAT(one.output(), HasSubstr(AgreedHash(coordinator.output())));
   EXPECT_THAT(two.output(), HasSubstr(AgreedHash(coordinator.output())));
+}
+
+TEST_F(ProcessTest, ACoordinatorThatStaysUpGivesAllMemoryBackAndServesTheNextRun) {
+  Process coordinator(Interlude(
+      {"coordinator", "--workers", "2", "--config", config_, "--dir", directory_, "--listen",
+       "127.0.0.1:0", "--runs", "0", "--set", "model.synthetic_params=16000000", "--set",
+       "model.synthetic_step_ms=0", "--set", "round.chunk_params=1048576"}));
+  ASSERT_TRUE(coordinator.AwaitOutput(" (on this machine only"));
+  const auto before = ReadProcessMemory(coordinator.pid());
+  const std::string address = Address(coordinator.output());
+  ASSERT_TRUE(coordinator.AwaitNext(" (on this machine only"));
+  const std::string data = directory_;
+  for (const char* run : {"/run-1", "/run-2"}) {
+    Process one(Interlude({"worker", "--coordinator", address}));
+    Process two(Interlude({"worker", "--coordinator", address}));
+    EXPECT_EQ(one.AwaitExit(), kExitOk) << one.output();
+    EXPECT_EQ(two.AwaitExit(), kExitOk) << two.output();
+    // Said once the memory has been given back and the next run is waited for.
+    ASSERT_TRUE(coordinator.AwaitNext(address + " (on this machine only"));
+    directory_ = data + run;
+    EXPECT_EQ(CheckedRounds().size(), 3u);
+  }
+#ifndef __SANITIZE_ADDRESS__  // it keeps what is freed for a while
+  const auto after = ReadProcessMemory(coordinator.pid());
+  ASSERT_TRUE(before && after);
+  constexpr double kModelBytes = 16e6 * sizeof(float);
+  EXPECT_LE(static_cast<double>(after->anonymous) - static_cast<double>(before->anonymous),
+            0.1 * kModelBytes);
+  EXPECT_GE(static_cast<double>(after->peak_resident), 3 * kModelBytes) << "what there was to give";
+#endif
+  coordinator.Signal(SIGTERM);
+  EXPECT_EQ(coordinator.AwaitExit(), kExitOk) << coordinator.output();
+}
+
+TEST_F(ProcessTest, TheExchangeIsBenchmarkedInAllModesWhichAgree) {
+  const std::string json = scratch_ + "/bench.json";
+  Process bench(Interlude({"bench", "exchange", "--params", "200K", "--workers", "2", "--rounds",
+                           "2", "--dir", directory_, "--json", json}));
+  EXPECT_EQ(bench.AwaitExit(), kExitOk) << bench.output();
+  EXPECT_TRUE(bench.AllGone());
+  for (const char* text : {"pipelined: exchange", "barrier: exchange", "barrier-save: exchange",
+                           "round 2/2", "whole exchange:", "first sync chunk sent:",
+                           "save every round:", "memory after the run:", "both directions: 0.26"}) {
+    EXPECT_THAT(bench.output(), HasSubstr(text));
+  }
+  std::ifstream file(json);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(text, HasSubstr("\"mode\": \"barrier-save\""));
+  EXPECT_THAT(text, HasSubstr("\"phase\": \"save\""));
+  EXPECT_FALSE(std::filesystem::exists(directory_)) << "it was made for the runs";
+}
+
+TEST_F(ProcessTest, AnInterruptedBenchmarkLeavesNeitherProcessesNorFiles) {
+  Process bench(Interlude({"bench", "exchange", "--params", "200K", "--rounds", "100000", "--mode",
+                           "pipelined", "--dir", directory_}));
+  ASSERT_TRUE(bench.AwaitOutput("round      1/"));
+  bench.Signal(SIGINT);
+  EXPECT_EQ(bench.AwaitExit(), kExitInterrupted) << bench.output();
+  EXPECT_TRUE(bench.AllGone());
+  EXPECT_FALSE(std::filesystem::exists(directory_));
 }
 
 TEST_F(ProcessTest, AWrongKeyIsFoundBeforeAnythingIsMade) {

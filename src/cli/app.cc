@@ -60,8 +60,11 @@ std::string Reason(const CLI::App& app, const CLI::ParseError& error) {
 
 int ReportUsageError(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& inner = Innermost(app);
-  const std::string name =
-      &inner == &app ? app.get_name() : app.get_name() + " " + inner.get_name();
+  std::string name = app.get_name();
+  for (const CLI::App* at = &app; at != &inner;) {
+    at = at->get_subcommands().front();
+    name += " " + at->get_name();
+  }
   fmt::print(stderr, "error: {}{}\nSee {} --help.\n", Reason(app, error), Suggestion(app), name);
   return kExitUsage;
 }

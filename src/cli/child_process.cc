@@ -60,8 +60,10 @@ Status Prepare(const ChildSpec& spec, Prepared& prepared) {
   // A background process group may be stopped for writing to its terminal.
   signal(SIGTTOU, SIG_IGN);
 
-  bool ok = dup2(prepared.null_fd, STDIN_FILENO) >= 0 && dup2(prepared.log_fd, STDERR_FILENO) >= 0;
-  if (!spec.keep_stdout) ok = ok && dup2(prepared.log_fd, STDOUT_FILENO) >= 0;
+  // Before stderr becomes the log: stdout may be meant to go to the parent's stderr.
+  bool ok = dup2(spec.stdout_fd >= 0 ? spec.stdout_fd : prepared.log_fd, STDOUT_FILENO) >= 0;
+  ok = ok && dup2(prepared.null_fd, STDIN_FILENO) >= 0;
+  ok = ok && dup2(prepared.log_fd, STDERR_FILENO) >= 0;
   if (spec.inherited_fd >= 0) ok = ok && fcntl(spec.inherited_fd, F_SETFD, 0) == 0;
   if (ok) execv(prepared.argv[0], prepared.argv.data());
 

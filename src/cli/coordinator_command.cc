@@ -1,14 +1,20 @@
-// interlude coordinator: merges what workers send; they may be on other machines.
+// interlude coordinator: merges what workers send; they may be on other machines. Of one run, or of
+// one run after the other on the same address.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/host_name.h"
 #include "base/log.h"
+#include "base/mutex.h"
+#include "base/process_memory.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/progress.h"
@@ -22,7 +28,8 @@ namespace {
 
 struct CoordinatorCommandOptions {
   RunOptions run;
-  int ready_fd = -1;  // where `interlude run` learns the address and the beginning of the run
+  uint32_t runs = 1;  // 0: until stopped
+  int ready_fd = -1;  // where a parent process learns the address, and when runs begin and end
 };
 
 void TellParent(int ready_fd, const std::string& line) {
@@ -34,48 +41,141 @@ void TellParent(int ready_fd, const std::string& line) {
   }
 }
 
-StatusOr<CoordinatorOptions> Prepare(const RunOptions& options) {
+/// Where run `number` (from 1) goes.
+std::string RunDirectory(const CoordinatorCommandOptions& options, uint32_t number) {
+  if (options.runs == 1) return options.run.directory;
+  return fmt::format("{}/run-{}", options.run.directory, number);
+}
+
+StatusOr<CoordinatorOptions> Prepare(const CoordinatorCommandOptions& options) {
+  const RunOptions& run = options.run;
   CoordinatorOptions prepared;
-  INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(options.config));
-  INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(options.directory));
-  prepared.workers = static_cast<uint32_t>(options.workers);
-  prepared.directory = options.directory;
-  prepared.listen = options.listen;
-  prepared.threads =
-      options.threads > 0 ? options.threads : static_cast<int>(prepared.config.threads);
+  INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(run.config));
+  prepared.directory = RunDirectory(options, 1);
+  INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(prepared.directory));
+  prepared.workers = static_cast<uint32_t>(run.workers);
+  prepared.listen = run.listen;
+  prepared.threads = run.threads > 0 ? run.threads : static_cast<int>(prepared.config.threads);
   return prepared;
 }
 
-int Run(const CoordinatorCommandOptions& options) {
-  const auto prepared = Prepare(options.run);
-  if (!prepared.ok()) return Fail(prepared.status(), ExitCodeFor(prepared.status()));
-  InitLog("coordinator");
-  signal(SIGPIPE, SIG_IGN);  // the run goes on when nobody reads its progress any more
-
-  std::atomic<bool> interrupted = false;  // outlives the thread that sets it
-  StopSignals signals;                    // before any thread
-  ProgressPrinter printer(StandardOutput(options.run.quiet),
-                          [&] { TellParent(options.ready_fd, "started"); });
-  auto started = Coordinator::Start(*prepared, SystemClock(), &printer);
-  if (!started.ok()) return Fail(started.status(), ExitCodeFor(started.status()));
-  const std::shared_ptr<Coordinator> coordinator = *std::move(started);
-
-  signals.Watch([coordinator, &interrupted](int signal_number) {
-    interrupted = true;
-    coordinator->Stop(fmt::format("stopped by {}", StopSignalName(signal_number)));
-  });
-  if (options.ready_fd >= 0) {
-    TellParent(options.ready_fd, coordinator->address());
-  } else if (!options.run.quiet) {
-    printer.PrintLine(
-        FormatInvitation(coordinator->address(), prepared->workers, HostName("HOST")));
+/// The run that a stop is meant for. Any thread.
+class CurrentRun {
+ public:
+  /// Of this run and of those to come.
+  void Stop(const std::string& reason) {
+    MutexLock lock(mutex_);
+    reason_ = reason;
+    if (run_ != nullptr) run_->Stop(reason);
+  }
+  bool stopped() const {
+    MutexLock lock(mutex_);
+    return reason_.has_value();
+  }
+  void Set(std::shared_ptr<Coordinator> run) {
+    std::shared_ptr<Coordinator> old;  // goes away without the lock
+    MutexLock lock(mutex_);
+    old = std::exchange(run_, std::move(run));
+    if (run_ != nullptr && reason_) run_->Stop(*reason_);
   }
 
-  const auto outcome = coordinator->Wait();
-  printer.Flush();  // the error comes after what led to it
-  if (!outcome.ok()) return Fail(outcome.status(), interrupted ? kExitInterrupted : kExitFailed);
-  printer.PrintLine(FormatOutcome(*outcome, options.run.directory));
-  return kExitOk;
+ private:
+  mutable Mutex mutex_;
+  std::shared_ptr<Coordinator> run_ INTERLUDE_GUARDED_BY(mutex_);
+  std::optional<std::string> reason_ INTERLUDE_GUARDED_BY(mutex_);
+};
+
+uint64_t AnonymousMemory() {
+  const auto memory = ReadProcessMemory(getpid());
+  return memory ? memory->anonymous : 0;
+}
+
+/// Serves runs one after the other.
+class Service {
+ public:
+  Service(const CoordinatorCommandOptions& options, CoordinatorOptions prepared)
+      : options_(options),
+        prepared_(std::move(prepared)),
+        printer_(StandardOutput(options.run.quiet), [this] {
+          began_ = true;
+          TellParent(options_.ready_fd, "started");
+        }) {}
+
+  int Run() {
+    signals_.Watch([this](int signal_number) {
+      current_.Stop(fmt::format("stopped by {}", StopSignalName(signal_number)));
+    });
+    bool all_well = true;
+    for (uint32_t number = 1; options_.runs == 0 || number <= options_.runs; ++number) {
+      prepared_.directory = RunDirectory(options_, number);
+      const uint64_t before = AnonymousMemory();
+      const auto outcome = ServeOne();
+      // A coordinator that serves until it is stopped ends well when no run is under way.
+      if (current_.stopped() && options_.runs == 0 && !began_) break;
+      if (!bound_) return Fail(outcome.status(), ExitCodeFor(outcome.status()));
+      if (!outcome.ok()) Fail(outcome.status(), kExitFailed);
+      if (!outcome.ok() && current_.stopped()) return kExitInterrupted;
+      all_well = all_well && outcome.ok();
+      if (options_.runs != 1) GiveBackMemory(before);
+    }
+    return all_well ? kExitOk : kExitFailed;
+  }
+
+ private:
+  StatusOr<RunOutcome> ServeOne() {
+    began_ = false;
+    bound_ = false;
+    INTERLUDE_ASSIGN_OR_RETURN(auto started,
+                               Coordinator::Start(prepared_, SystemClock(), &printer_));
+    const std::shared_ptr<Coordinator> coordinator = std::move(started);
+    bound_ = true;
+    current_.Set(coordinator);
+    Announce(coordinator->address());
+    const auto outcome = coordinator->Wait();
+    current_.Set(nullptr);
+    printer_.Flush();  // an error comes after what led to it
+    if (outcome.ok()) printer_.PrintLine(FormatOutcome(*outcome, prepared_.directory));
+    return outcome;
+  }
+
+  void Announce(const std::string& address) {
+    const bool first = std::exchange(prepared_.listen, address) != address;
+    if (options_.ready_fd >= 0) {
+      if (first || !announced_) TellParent(options_.ready_fd, address);
+    } else if (!options_.run.quiet) {
+      printer_.PrintLine(FormatInvitation(address, prepared_.workers, HostName("HOST")));
+    }
+    announced_ = true;
+  }
+
+  /// Called when the run's objects are gone: what they left in the heap goes back too.
+  void GiveBackMemory(uint64_t before) {
+    printer_.Flush();
+    malloc_trim(0);
+    LogInfo("memory after the run: {:.1f} MiB anonymous, {:.1f} MiB before it",
+            static_cast<double>(AnonymousMemory()) / 0x1p20, static_cast<double>(before) / 0x1p20);
+    TellParent(options_.ready_fd, "ended");
+  }
+
+  const CoordinatorCommandOptions& options_;
+  CoordinatorOptions prepared_;
+  CurrentRun current_;
+  std::atomic<bool> began_ = false;  // the run, by all its workers
+  bool bound_ = false;               // the run could be waited for
+  bool announced_ = false;
+  StopSignals signals_;  // before any thread, so before the printer
+  ProgressPrinter printer_;
+};
+
+int Run(const CoordinatorCommandOptions& options) {
+  auto prepared = Prepare(options);
+  if (!prepared.ok()) return Fail(prepared.status(), ExitCodeFor(prepared.status()));
+  // One heap for all threads: of a heap for each, with pieces of many runs' messages in it, a part
+  // could never be given back. Big buffers are outside of it, so the lock is seldom wanted.
+  mallopt(M_ARENA_MAX, 1);
+  InitLog("coordinator");
+  signal(SIGPIPE, SIG_IGN);  // the run goes on when nobody reads its progress any more
+  return Service(options, *std::move(prepared)).Run();
 }
 
 }  // namespace
@@ -86,6 +186,12 @@ void AddCoordinatorCommand(CLI::App& app, Action& chosen) {
       app.add_subcommand("coordinator", "Only the coordinator; workers join from anywhere");
   AddRunOptions(*command, options->run);
   AddListenOption(*command, options->run.listen)->required();
+  command
+      ->add_option(
+          "--runs", options->runs,
+          "Runs to serve one after the other, in DIR/run-1, DIR/run-2 ...; 0: until stopped")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_option("--ready-fd", options->ready_fd)->group("");
   command->footer(
       "Example:\n  interlude coordinator --workers 2 --config run.toml --dir runs/far --listen "

@@ -8,15 +8,12 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/log_tail.h"
 #include "cli/programs.h"
 #include "cli/run_options.h"
 #include "cli/supervisor.h"
 
 namespace interlude {
 namespace {
-
-constexpr size_t kShownLogLines = 12;
 
 struct Prepared {
   RunConfig config;
@@ -82,20 +79,14 @@ SupervisionPlan MakePlan(const RunOptions& options, const Prepared& prepared) {
   return plan;
 }
 
-void PrintFailure(const ChildFailure& failure) {
-  fmt::print(stderr, "{}: {}. The end of its log {}:\n", failure.name, failure.exit.ToString(),
-             failure.log_path);
-  const auto lines = LastLines(failure.log_path, kShownLogLines);
-  for (const std::string& line : lines) fmt::print(stderr, "  | {}\n", line);
-  if (lines.empty()) fmt::print(stderr, "  (empty)\n");
-}
-
 int Run(const RunOptions& options) {
   const auto prepared = Prepare(options);
   if (!prepared.ok()) return Fail(prepared.status(), ExitCodeFor(prepared.status()));
   const auto result = Supervise(MakePlan(options, *prepared));
   if (!result.ok()) return Fail(result.status(), kExitFailed);
-  for (const ChildFailure& failure : result->failures) PrintFailure(failure);
+  for (const ChildFailure& failure : result->failures) {
+    fmt::print(stderr, "{}\n", FormatFailure(failure));
+  }
   if (result->exit_code == kExitWorkerLost) {
     fmt::print(stderr, "The run finished without {} of its {} workers.\n", result->failures.size(),
                options.workers);

@@ -11,10 +11,13 @@
 #include <utility>
 
 #include "cli/exit_codes.h"
+#include "cli/log_tail.h"
 #include "cli/stop_signals.h"
 
 namespace interlude {
 namespace {
+
+constexpr size_t kShownLogLines = 12;
 
 class Supervisor {
  public:
@@ -30,6 +33,7 @@ class Supervisor {
   // What is awaited: the children's own end, their end after SIGTERM, their end after SIGKILL.
   enum class Stage { kRunning, kAsked, kKilled };
 
+  void Started(ChildProcess child);
   bool AnyRunning() const;
   uint32_t RunningWorkers() const;
   Status WaitForEvents();
@@ -68,12 +72,17 @@ Status Supervisor::StartCoordinator() {
   auto child = ChildProcess::Start({.name = "coordinator",
                                     .arguments = plan_.coordinator_command(ready[1]),
                                     .log_path = plan_.log_directory + "/coordinator.log",
-                                    .keep_stdout = true,
+                                    .stdout_fd = plan_.coordinator_stdout,
                                     .inherited_fd = ready[1]});
   close(ready[1]);
   if (!child.ok()) return child.status();
-  children_.push_back(*std::move(child));
+  Started(*std::move(child));
   return OkStatus();
+}
+
+void Supervisor::Started(ChildProcess child) {
+  plan_.on_child(child.name(), child.pid());
+  children_.push_back(std::move(child));
 }
 
 StatusOr<SupervisionResult> Supervisor::Watch() {
@@ -143,6 +152,10 @@ Status Supervisor::OnReady() {
 Status Supervisor::OnReadyLine(const std::string& line) {
   if (children_.size() > 1) {
     started_ = started_ || line == "started";
+    if (line == "ended" && stage_ == Stage::kRunning) {
+      plan_.on_run_ended();
+      children_.front().Signal(SIGTERM);  // it would wait for the next run
+    }
     return OkStatus();
   }
   if (stage_ != Stage::kRunning) return OkStatus();
@@ -152,7 +165,7 @@ Status Supervisor::OnReadyLine(const std::string& line) {
                                          .arguments = plan_.worker_command(worker, line),
                                          .log_path = fmt::format("{}/worker-{}.log",
                                                                  plan_.log_directory, worker)}));
-    children_.push_back(std::move(child));
+    Started(std::move(child));
   }
   return OkStatus();
 }
@@ -232,6 +245,14 @@ int Supervisor::ExitCode() const {
 }
 
 }  // namespace
+
+std::string FormatFailure(const ChildFailure& failure) {
+  std::string text = fmt::format("{}: {}. The end of its log {}:", failure.name,
+                                 failure.exit.ToString(), failure.log_path);
+  const auto lines = LastLines(failure.log_path, kShownLogLines);
+  for (const std::string& line : lines) text += "\n  | " + line;
+  return lines.empty() ? text + "\n  (empty)" : text;
+}
 
 StatusOr<SupervisionResult> Supervise(const SupervisionPlan& plan) {
   Supervisor supervisor(plan);

@@ -3,6 +3,8 @@
 // command lines.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,14 +20,21 @@ struct SupervisionPlan {
   uint32_t workers = 1;
   /// Exists. Gets coordinator.log and worker-K.log.
   std::string log_directory;
-  /// The coordinator's command. It writes "host:port\n" to `ready_fd` when workers may connect, and
-  /// "started\n" when all workers are there and the run began.
+  /// The coordinator's command. It writes "host:port\n" to `ready_fd` when workers may connect,
+  /// "started\n" when all workers are there and the run began, and, when it stays up for the next
+  /// run, "ended\n" after this one; it is then asked to stop.
   std::function<std::vector<std::string>(int ready_fd)> coordinator_command;
   std::function<std::vector<std::string>(uint32_t worker, const std::string& address)>
       worker_command;
   /// How long a child may take to end after it was asked to, or after those it works with have
   /// ended.
   Nanoseconds grace = std::chrono::seconds(10);
+  /// Where the coordinator's stdout, its progress, goes; -1: its log.
+  int coordinator_stdout = STDOUT_FILENO;
+  /// Called for each child that was started.
+  std::function<void(const std::string& name, pid_t pid)> on_child = [](const auto&, pid_t) {};
+  /// Called at "ended", before the coordinator is asked to stop.
+  std::function<void()> on_run_ended = [] {};
   /// Gets what a person should know while it goes on.
   std::function<void(const std::string& message)> notice = [](const std::string&) {};
 };
@@ -36,6 +45,9 @@ struct ChildFailure {
   ChildExit exit;
   std::string log_path;
 };
+
+/// How it ended and the last lines of its log, without a newline at the end.
+std::string FormatFailure(const ChildFailure& failure);
 
 struct SupervisionResult {
   int exit_code = 0;

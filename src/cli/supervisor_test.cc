@@ -147,6 +147,26 @@ TEST_F(SupervisorTest, GivesZeroWhenAllEndWell) {
   EXPECT_TRUE(line.AllGone());
 }
 
+TEST_F(SupervisorTest, StopsACoordinatorThatWouldServeTheNextRun) {
+  plan_.coordinator_command = [](int ready_fd) {
+    const std::string fd = std::to_string(ready_fd);
+    return Fake({"polite", "write", fd, kReadyAndStarted, "write", fd, "ended", "await-term"});
+  };
+  Workers({"exit", "0"}, {"exit", "0"});
+  std::vector<std::string> children;
+  plan_.on_child = [&](const std::string& name, pid_t pid) {
+    EXPECT_GT(pid, 0);
+    children.push_back(name);
+  };
+  int ended = 0;
+  plan_.on_run_ended = [&] { ++ended; };
+  const SupervisionResult result = Run();
+  EXPECT_EQ(result.exit_code, kExitOk);
+  EXPECT_TRUE(result.failures.empty());
+  EXPECT_EQ(ended, 1);
+  EXPECT_EQ(children, (std::vector<std::string>{"coordinator", "worker 0", "worker 1"}));
+}
+
 TEST_F(SupervisorTest, HandsTheAddressToEveryWorker) {
   Coordinator(kReadyAndStarted, {"exit", "0"});
   std::vector<std::string> seen;

@@ -1,0 +1,83 @@
+// interlude bench codec: the kernels of the exchange as shares of memcpy's bandwidth.
+#include <memory>
+#include <vector>
+
+#include "base/cpu_quota.h"
+#include "base/free_memory.h"
+#include "bench/codec_figures.h"
+#include "cli/bench_commands.h"
+#include "cli/exit_codes.h"
+#include "report/table.h"
+
+namespace interlude {
+namespace {
+
+struct CodecBenchCommandOptions {
+  BenchOptions bench;
+  std::string json;
+};
+
+Status CheckMemory(const BenchOptions& options) {
+  const uint64_t wanted = CodecBenchMemory(options);
+  const uint64_t available = AvailableMemoryBytes();
+  if (wanted <= available) return OkStatus();
+  return InvalidArgumentError("--params {} needs {} of memory, {} are available: give less",
+                              options.values, HumanBytes(static_cast<double>(wanted)),
+                              HumanBytes(static_cast<double>(available)));
+}
+
+int Run(const CodecBenchCommandOptions& options) {
+  BenchOptions bench = options.bench;
+  if (bench.threads == 0) bench.threads = ReadCpuLimits().UsableCores();
+  const Status fits = CheckMemory(bench);
+  if (!fits.ok()) return Fail(fits, ExitCodeFor(fits));
+  PrintBenchText(FormatCodecHeading(bench), options.json);
+  bool wrong = false;
+  const auto figures = MeasureCodec(bench, [&](const CodecFigure& figure) {
+    wrong = wrong || !figure.wrong.empty();
+    PrintBenchText(FormatCodecLine(figure), options.json);
+  });
+  const Status written = WriteBenchJson(FormatCodecJson(bench, figures), options.json);
+  if (!written.ok()) return Fail(written, kExitFailed);
+  return wrong ? kExitFailed : kExitOk;
+}
+
+}  // namespace
+
+void AddBenchCodecCommand(CLI::App& bench, Action& chosen) {
+  auto options = std::make_shared<CodecBenchCommandOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "codec", "Encode, decode, merge, apply and hash as shares of memcpy's bandwidth");
+  AddParamsOption(*command, options->bench.values,
+                  "Parameters, as 64M (the default is 67,108,864); 32 bytes of memory each");
+  command
+      ->add_option("--chunk-params", options->bench.chunk_values,
+                   "Parameters a chunk; a multiple of 64")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{64}, uint64_t{1} << 28).description(""))
+      ->check([](const std::string& text) {
+        return std::stoull(text) % 64 == 0 ? "" : "must be a multiple of 64";
+      })
+      ->capture_default_str();
+  const auto positive = CLI::Range(1, 1 << 20).description("");
+  command->add_option("--threads", options->bench.threads, "Threads; without it the usable cores")
+      ->type_name("T")
+      ->check(positive);
+  command->add_option("--iterations", options->bench.iterations, "Passes a repetition")
+      ->type_name("N")
+      ->check(positive)
+      ->capture_default_str();
+  command
+      ->add_option("--repetitions", options->bench.repetitions,
+                   "Repetitions, of which the median is shown")
+      ->type_name("N")
+      ->check(positive)
+      ->capture_default_str();
+  AddJsonOption(*command, options->json);
+  command->footer(
+      "Example:\n  interlude bench codec --params 632M\n\n"
+      "Every result is checked; a wrong one gives exit status 1. Missing a bar does not.");
+  command->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
+}
+
+}  // namespace interlude
