@@ -130,6 +130,7 @@ const std::vector<Key>& Table() {
     Integer(MEMBER(round.chunk_params), 64, uint64_t{1} << 28, "parameters a chunk, the unit of exchange; multiple of 64"),
     Simple(KeyType::kBoolean, MEMBER(round.error_feedback), "workers keep what encoding lost for the next round; 4 bytes a parameter"),
     Choice(MEMBER(round.persistence), {"on_demand", "every_round"}, "when a full model is saved; every_round for comparison"),
+    Integer(MEMBER(round.retained_syncs), 2, 1000, "committed rounds whose sync deltas stay on disk for workers that catch up"),
     Integer(MEMBER(round.evaluate_every), 0, kMillion, "rounds between evaluations on the test set; 0: only at the end"),
 
     Choice(MEMBER(outer.merge), {"weighted_mean", "mean"}, "weighted by the samples that each worker saw"),

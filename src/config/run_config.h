@@ -76,6 +76,7 @@ struct RoundConfig {
   uint64_t chunk_params = 1u << 20;  // multiple of 64
   bool error_feedback = false;       // the worker keeps what encoding lost; 4 bytes a parameter
   PersistenceMode persistence = PersistenceMode::kOnDemand;
+  uint32_t retained_syncs = 4;  // committed rounds whose sync deltas stay for those that catch up
   uint32_t evaluate_every = 0;  // rounds; 0 means only at the end
 
   friend bool operator==(const RoundConfig&, const RoundConfig&) = default;

@@ -63,7 +63,7 @@ class CoordinatorImpl final : public Coordinator {
       : options_(options),
         clock_(clock),
         observer_(observer != nullptr ? *observer : silent_),
-        shared_(clock),
+        shared_(clock, options.config.round.retained_syncs),
         service_(shared_) {}
 
   ~CoordinatorImpl() override {

@@ -1,5 +1,8 @@
 #include "coordinator/delta_store.h"
 
+#include <algorithm>
+#include <filesystem>
+
 namespace interlude {
 
 std::vector<size_t> ChunkPayloadBytes(const Layout& layout, Codec codec) {
@@ -11,21 +14,31 @@ std::vector<size_t> ChunkPayloadBytes(const Layout& layout, Codec codec) {
 
 StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Create(const std::string& run_directory,
                                                          const Layout& layout, Codec codec,
-                                                         uint32_t workers) {
-  JournalGeometry geometry;
-  geometry.chunk_bytes = ChunkPayloadBytes(layout, codec);
-  geometry.slots = workers + 1;
-  INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::Create(run_directory, geometry));
-  return std::unique_ptr<DeltaStore>(new DeltaStore(layout, codec, workers, std::move(journal)));
+                                                         uint32_t workers,
+                                                         uint32_t retained_syncs) {
+  JournalGeometry geometry{.chunk_bytes = ChunkPayloadBytes(layout, codec), .slots = workers};
+  INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::Create(run_directory + "/journal", geometry));
+  geometry.slots = 1;
+  geometry.kept_rounds = retained_syncs + 1;
+  auto syncs = Journal::Create(run_directory + "/syncs", geometry);
+  if (!syncs.ok()) {
+    // A disk that is too small for both is not left filled with one.
+    journal.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(run_directory + "/journal", ignored);
+    return syncs.status();
+  }
+  return std::unique_ptr<DeltaStore>(
+      new DeltaStore(layout, codec, std::move(journal), *std::move(syncs)));
 }
 
-DeltaStore::DeltaStore(const Layout& layout, Codec codec, uint32_t workers,
-                       std::unique_ptr<Journal> journal)
+DeltaStore::DeltaStore(const Layout& layout, Codec codec, std::unique_ptr<Journal> journal,
+                       std::unique_ptr<Journal> syncs)
     : layout_(layout),
       codec_(codec),
-      sync_slot_(workers),
       chunk_bytes_(ChunkPayloadBytes(layout, codec)),
-      journal_(std::move(journal)) {}
+      journal_(std::move(journal)),
+      syncs_(std::move(syncs)) {}
 
 Status DeltaStore::BeginRound(uint32_t round) {
   {
@@ -33,7 +46,9 @@ Status DeltaStore::BeginRound(uint32_t round) {
     while (!sealed_.empty() && std::get<0>(*sealed_.begin()) + 1 < round)
       sealed_.erase(sealed_.begin());
   }
-  return journal_->BeginRound(round);
+  INTERLUDE_RETURN_IF_ERROR(journal_->BeginRound(round));
+  MutexLock lock(syncs_mutex_);
+  return syncs_->BeginRound(round);
 }
 
 bool DeltaStore::Sealed(uint32_t round, WorkerId worker, uint32_t chunk) const {
@@ -69,19 +84,28 @@ std::span<const std::byte> DeltaStore::Delta(uint32_t round, WorkerId worker,
 }
 
 std::span<std::byte> DeltaStore::MutableSync(uint32_t round, uint32_t chunk) {
-  return journal_->Mutable(round, sync_slot_, chunk);
+  return syncs_->Mutable(round, 0, chunk);
 }
 
 Status DeltaStore::SealSync(uint32_t round, uint32_t chunk, const Hash128& payload_hash) {
-  return journal_->Seal(round, sync_slot_, chunk, payload_hash);
+  return syncs_->Seal(round, 0, chunk, payload_hash);
 }
 
 std::span<const std::byte> DeltaStore::Sync(uint32_t round, uint32_t chunk) const {
-  return journal_->Read(round, sync_slot_, chunk);
+  return syncs_->Read(round, 0, chunk);
 }
 
 StatusOr<std::span<const std::byte>> DeltaStore::FindSync(uint32_t round, uint32_t chunk) const {
-  return journal_->Find(round, sync_slot_, chunk);
+  StatusOr<std::span<const std::byte>> found = syncs_->Find(round, 0, chunk);
+  if (!found.ok()) return NotFoundError("{}", found.status().message());
+  return found;
+}
+
+Status DeltaStore::CopySync(uint32_t round, uint32_t chunk, std::span<std::byte> out) const {
+  MutexLock lock(syncs_mutex_);
+  INTERLUDE_ASSIGN_OR_RETURN(const std::span<const std::byte> payload, FindSync(round, chunk));
+  std::ranges::copy(payload, out.begin());
+  return OkStatus();
 }
 
 }  // namespace interlude

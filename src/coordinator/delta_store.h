@@ -1,5 +1,6 @@
-// Received delta chunks on their way into the journal: a chunk that is sealed is never written
-// again, so the round thread can read it while a confused worker sends it twice.
+// Received delta chunks on their way into the journal, and the sync deltas that are made of them. A
+// chunk that is sealed is never written again, so the round thread can read it while a confused
+// worker sends it twice.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,16 @@ namespace interlude {
 /// Payload bytes of every chunk of a layout.
 std::vector<size_t> ChunkPayloadBytes(const Layout& layout, Codec codec);
 
-/// Any thread, as stated. Slots: a worker's id; the last one is the sync delta's.
+/// Any thread, as stated. Two journals: DIR/journal holds the deltas of two rounds, a worker's in
+/// the slot of its id; DIR/syncs holds the sync deltas of the open round and of `retained_syncs`
+/// committed ones before it.
 class DeltaStore {
  public:
   static StatusOr<std::unique_ptr<DeltaStore>> Create(const std::string& run_directory,
                                                       const Layout& layout, Codec codec,
-                                                      uint32_t workers);
+                                                      uint32_t workers, uint32_t retained_syncs);
 
-  /// Round thread. The round before the last is forgotten.
+  /// Round thread. The deltas of the round before the last and the oldest sync delta are forgotten.
   Status BeginRound(uint32_t round);
 
   /// A handler. Stores a piece; does nothing for a sealed chunk. One thread at a time for a worker.
@@ -44,20 +47,27 @@ class DeltaStore {
   std::span<std::byte> MutableSync(uint32_t round, uint32_t chunk);
   Status SealSync(uint32_t round, uint32_t chunk, const Hash128& payload_hash);
   std::span<const std::byte> Sync(uint32_t round, uint32_t chunk) const;
-  /// A handler. FailedPrecondition when the round is no longer in the journal.
+  /// A handler, for a member: its rounds are not forgotten before it has applied them. NotFound
+  /// when the round is no longer retained.
   StatusOr<std::span<const std::byte>> FindSync(uint32_t round, uint32_t chunk) const;
+  /// A handler, for a worker that catches up and which rounds may overtake: as FindSync, but a
+  /// copy. `out` has the chunk's size.
+  Status CopySync(uint32_t round, uint32_t chunk, std::span<std::byte> out) const;
 
   const std::vector<size_t>& chunk_bytes() const { return chunk_bytes_; }
 
  private:
-  DeltaStore(const Layout& layout, Codec codec, uint32_t workers, std::unique_ptr<Journal> journal);
+  DeltaStore(const Layout& layout, Codec codec, std::unique_ptr<Journal> journal,
+             std::unique_ptr<Journal> syncs);
   bool Sealed(uint32_t round, WorkerId worker, uint32_t chunk) const;
 
   const Layout layout_;
   const Codec codec_;
-  const uint32_t sync_slot_;
   const std::vector<size_t> chunk_bytes_;
   const std::unique_ptr<Journal> journal_;
+  const std::unique_ptr<Journal> syncs_;
+  /// Held while a sync chunk is copied, and while its file is given to a later round.
+  mutable Mutex syncs_mutex_;
   mutable Mutex mutex_;
   std::set<std::tuple<uint32_t, WorkerId, uint32_t>> sealed_ INTERLUDE_GUARDED_BY(mutex_);
 };

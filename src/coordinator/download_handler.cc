@@ -1,4 +1,4 @@
-// The Download stream: sync chunks as they are made, or chunks of the base for repair.
+// The Download stream: sync chunks as they are made or as they are retained, or chunks of the base.
 #include <numeric>
 
 #include "coordinator/service.h"
@@ -16,6 +16,8 @@ struct DownloadCall {
   const DownloadOrder& order;
   const std::shared_ptr<const Exchange>& exchange;
 
+  /// Whether no round passes before this worker has what it asks for.
+  bool member() const { return session.member; }
   bool GivenUp() const { return context.IsCancelled() || session.dropped; }
   bool Send(uint32_t chunk, std::span<const std::byte> payload, const ChunkHashes& hashes,
             const PayloadOwner& owner) const {
@@ -26,17 +28,36 @@ struct DownloadCall {
   }
 };
 
+struct SyncPayload {
+  std::span<const std::byte> bytes;
+  PayloadOwner owner;
+};
+
+/// As it lies in the journal, or a copy where the journal might give its place to a later round
+/// meanwhile.
+StatusOr<SyncPayload> FindSyncPayload(const DownloadCall& call, uint32_t chunk) {
+  const DeltaStore& deltas = *call.exchange->deltas;
+  const uint32_t round = call.order.round;
+  if (call.member()) {
+    INTERLUDE_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                               deltas.FindSync(round, chunk));
+    return SyncPayload{bytes, call.exchange};
+  }
+  const auto copy = std::make_shared<Buffer>("sync chunk to send", deltas.chunk_bytes()[chunk]);
+  INTERLUDE_RETURN_IF_ERROR(deltas.CopySync(round, chunk, copy->bytes()));
+  return SyncPayload{copy->bytes(), copy};
+}
+
 Status SendSyncChunk(const DownloadCall& call, uint32_t chunk, PhaseTimer& send) {
   const uint32_t round = call.order.round;
   const auto gone = [&] { return call.GivenUp(); };
   INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes, call.shared.board.Wait(round, chunk, gone));
-  INTERLUDE_ASSIGN_OR_RETURN(const std::span<const std::byte> payload,
-                             call.exchange->deltas->FindSync(round, chunk));
+  INTERLUDE_ASSIGN_OR_RETURN(const SyncPayload payload, FindSyncPayload(call, chunk));
   auto scope = send.Enter();
-  if (!call.Send(chunk, payload, hashes, call.exchange)) {
+  if (!call.Send(chunk, payload.bytes, hashes, payload.owner)) {
     return UnavailableError("worker {} closed its download of round {}", call.order.worker, round);
   }
-  send.AddBytes(payload.size());
+  send.AddBytes(payload.bytes.size());
   send.AddChunk();
   return OkStatus();
 }
@@ -48,22 +69,19 @@ Status SendSync(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
     status = SendSyncChunk(call, chunks[i], send);
   }
   if (!status.ok()) send.MarkFailed();
-  if (send.entered()) call.shared.spans.Record(send.Finish());
+  // A worker that catches up is no part of the round; its own share_base tells of this.
+  if (send.entered() && call.member()) call.shared.spans.Record(send.Finish());
   return status;
 }
 
 /// Each chunk is copied while no merge changes it: what is sent is whole, whatever round it is of.
 Status SendBase(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
-  if (!call.session.member) {
-    return FailedPreconditionError(
-        "worker {} takes part in no round yet and may not ask for the base", call.order.worker);
-  }
   for (const uint32_t chunk : chunks) {
     // gRPC may still hold the last chunk's copy, so each has memory of its own.
     const auto copy =
         std::make_shared<Buffer>("base chunk to send", call.exchange->base_chunk_bytes[chunk]);
-    const Hash128 hash = call.exchange->merger->CopyBaseChunk(chunk, copy->bytes());
-    if (call.GivenUp() || !call.Send(chunk, copy->bytes(), ChunkHashes{hash, hash}, copy)) {
+    const ChunkHashes hashes = call.exchange->merger->CopyBaseChunk(chunk, copy->bytes());
+    if (call.GivenUp() || !call.Send(chunk, copy->bytes(), hashes, copy)) {
       return UnavailableError("worker {} closed its download of the base", call.order.worker);
     }
   }
@@ -74,9 +92,14 @@ Status HandleDownload(grpc::ServerContext& context, const v1::DownloadRequest& r
                       PieceWriter& writer, SharedState& shared) {
   INTERLUDE_ASSIGN_OR_RETURN(const DownloadOrder order, FromProto(request));
   INTERLUDE_ASSIGN_OR_RETURN(const auto session, shared.sessions.Find(order.worker, order.session));
+  if (!session->may_download) {
+    return FailedPreconditionError(
+        "worker {} was neither told to catch up nor takes part in a round: it may not download",
+        order.worker);
+  }
   const std::shared_ptr<const Exchange> exchange = shared.exchange();
-  if (exchange == nullptr)
-    return FailedPreconditionError("no worker has told its layout yet; nothing can be downloaded");
+  INTERLUDE_CHECK(exchange != nullptr, "worker {} may download before there is a layout",
+                  order.worker);
   const uint32_t num_chunks = exchange->merger->layout().num_chunks();
   std::vector<uint32_t> chunks = order.chunks;
   if (chunks.empty()) {

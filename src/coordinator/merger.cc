@@ -63,6 +63,7 @@ Merger::Merger(const Layout& layout, const RunConfig& config)
       residual_(CodecOf(config) == Codec::kQ4 ? Buffer::Floats("residual", layout.total_params())
                                               : Buffer()),
       chunk_hashes_(layout.num_chunks()),
+      chunk_rounds_(layout.num_chunks()),
       chunk_mutexes_(std::make_unique<Mutex[]>(layout.num_chunks())) {}
 
 std::span<std::byte> Merger::BaseChunkBytes(uint32_t chunk) {
@@ -75,10 +76,10 @@ std::span<const std::byte> Merger::BaseChunk(uint32_t chunk) const {
   return base_.bytes().subspan(range.begin * sizeof(float), range.count * sizeof(float));
 }
 
-Hash128 Merger::CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const {
+ChunkHashes Merger::CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const {
   MutexLock lock(chunk_mutexes_[chunk]);
   std::ranges::copy(BaseChunk(chunk), out.begin());
-  return chunk_hashes_[chunk];
+  return {chunk_hashes_[chunk], chunk_hashes_[chunk], chunk_rounds_[chunk]};
 }
 
 Status Merger::HashBase() {
@@ -134,6 +135,7 @@ StatusOr<ChunkHashes> Merger::MergeChunk(const MergeOrder& order,
         order.round, layout_.DescribePosition(range.begin + *outcome.first_nonfinite));
   }
   chunk_hashes_[order.chunk] = outcome.base_hash;
+  chunk_rounds_[order.chunk] = order.round;
   return ChunkHashes{.payload = outcome.payload_hash, .base = outcome.base_hash};
 }
 

@@ -42,8 +42,8 @@ class Merger {
                                    std::span<std::byte> sync, PhaseTimer& timer);
 
   /// Any thread: copies a chunk of the base as it is between two merges of it, and returns its
-  /// hash. `out` has the chunk's size.
-  Hash128 CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const;
+  /// hashes and the round after which it stands. `out` has the chunk's size.
+  ChunkHashes CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const;
 
   std::span<const float> base() const { return base_.floats(); }
   std::span<const std::byte> BaseChunk(uint32_t chunk) const;
@@ -66,7 +66,8 @@ class Merger {
   Buffer state_;     // chunk after chunk, each chunk's moments one after the other
   Buffer residual_;  // what encoding the sync delta lost; empty with fp32
   std::vector<Hash128> chunk_hashes_;
-  /// One for each chunk: held while its base and hash change, and while they are copied.
+  std::vector<uint32_t> chunk_rounds_;  // the last round merged into each chunk
+  /// One for each chunk: held while its base, hash and round change, and while they are copied.
   const std::unique_ptr<Mutex[]> chunk_mutexes_;
 };
 

@@ -1,6 +1,4 @@
 // Actions: what the machine decides is carried out here.
-#include <algorithm>
-
 #include "base/log.h"
 #include "coordinator/round_thread.h"
 #include "store/safetensors.h"
@@ -29,10 +27,23 @@ void RoundThread::Do(const AskForBase& action) {
   members_.at(action.worker).session->outgoing.Push(ProvideBaseMessage{});
 }
 
+void RoundThread::Do(const CatchUp& action) {
+  Member& member = members_.at(action.worker);
+  CatchUpMessage message{.committed_rounds = machine_.committed_rounds()};
+  if (!member.offered_hashes.empty()) {
+    message.chunk_rounds = shared_.board.NewestRounds(member.offered_hashes);
+    member.offered_hashes = {};
+  }
+  member.behind_since = message.committed_rounds;
+  member.session->may_download = true;
+  member.session->outgoing.Push(std::move(message));
+  if (machine_.membership().stage(action.worker) == WorkerStage::kReady)
+    observer_.CatchUpBegan(action.worker, machine_.committed_rounds());
+}
+
 void RoundThread::Do(const StartRound& action) {
   const uint32_t round = action.round;
   const uint32_t num_chunks = exchange_->merger->layout().num_chunks();
-  // The board forgets the round whose place in the journal this one takes, before it is taken.
   shared_.board.BeginRound(round, num_chunks);
   const Status status = exchange_->deltas->BeginRound(round);
   if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
@@ -53,15 +64,8 @@ void RoundThread::Do(const StartRound& action) {
   for (const WorkerId worker : action.members) {
     Member& member = members_.at(worker);
     member.steps_done = 0;
+    member.behind_since = machine_.committed_rounds();
     member.session->member = true;
-    message.repair_chunks.clear();
-    if (std::find(action.joining.begin(), action.joining.end(), worker) != action.joining.end()) {
-      for (uint32_t c = 0; c < num_chunks; ++c) {
-        if (member.offered_hashes[c] != exchange_->merger->chunk_hashes()[c])
-          message.repair_chunks.push_back(c);
-      }
-      member.offered_hashes = {};
-    }
     member.session->outgoing.Push(message);
     ++message.evaluation_part;
   }

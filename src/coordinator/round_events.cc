@@ -14,7 +14,7 @@ void RoundThread::On(JoinEvent& event) {
     return;
   }
   event.session->worker = *worker;
-  members_[*worker] = Member{event.session, {}, 0};
+  members_[*worker] = Member{.session = event.session};
   shared_.sessions.Add(*worker, event.session);
   book_.Joined(*worker, event.join);
 
@@ -95,6 +95,7 @@ Status RoundThread::AcceptBase(Session& session) {
   if (base_stored_) return OkStatus();
   session.FenceUploads();  // from here on the base belongs to the merges
   INTERLUDE_RETURN_IF_ERROR(exchange_->merger->HashBase());
+  shared_.board.PostFirstBase(exchange_->merger->chunk_hashes());
   INTERLUDE_RETURN_IF_ERROR(machine_.BaseReceived(session.worker, shared_.clock.Now()));
   base_stored_ = true;
   return OkStatus();
@@ -154,14 +155,30 @@ Status RoundThread::MakeExchange(const Layout& layout) {
   auto exchange = std::make_shared<Exchange>();
   INTERLUDE_ASSIGN_OR_RETURN(exchange->merger, Merger::Create(layout, options_.config));
   INTERLUDE_ASSIGN_OR_RETURN(
-      exchange->deltas,
-      DeltaStore::Create(options_.directory, layout, CodecOf(options_.config), options_.workers));
+      exchange->deltas, DeltaStore::Create(options_.directory, layout, CodecOf(options_.config),
+                                           options_.workers, options_.config.round.retained_syncs));
   exchange->base_chunk_bytes = ChunkPayloadBytes(layout, Codec::kFp32);
   exchange_ = exchange;
   shared_.SetExchange(exchange);
   book_.Meta(kMetaParameters, std::to_string(layout.total_params()));
   book_.Meta("chunks", std::to_string(layout.num_chunks()));
   book_.Meta("layout_signature", layout.signature().ToHex());
+  return OkStatus();
+}
+
+Status RoundThread::Said(WorkerId worker, CaughtUpMessage& message) {
+  const bool waited = machine_.membership().stage(worker) == WorkerStage::kReady;
+  INTERLUDE_RETURN_IF_ERROR(machine_.CaughtUp(worker, message.round, shared_.clock.Now()));
+  book_.WorkerSpans(worker, std::move(message.spans));
+  const uint32_t passed = machine_.committed_rounds() - members_[worker].behind_since;
+  if (message.base_chunks > 0 || message.sync_chunks > 0) {
+    book_.Event("catch_up", worker,
+                fmt::format("up to round {}: {} chunks of the base and {} of sync deltas fetched "
+                            "({} bytes), {} rounds passed meanwhile",
+                            message.round, message.base_chunks, message.sync_chunks, message.bytes,
+                            passed));
+  }
+  if (waited) observer_.CaughtUp(worker, message.round, passed);
   return OkStatus();
 }
 

@@ -17,7 +17,7 @@ namespace {
 bool Never() { return false; }
 
 TEST(SyncBoard, AWaitingStreamWakesWhenItsChunkIsPosted) {
-  SyncBoard board;
+  SyncBoard board(2);
   board.BeginRound(1, 2);
   StatusOr<ChunkHashes> seen = UnknownError("not run");
   std::thread waiter([&] { seen = board.Wait(1, 1, Never); });
@@ -29,7 +29,7 @@ TEST(SyncBoard, AWaitingStreamWakesWhenItsChunkIsPosted) {
 }
 
 TEST(SyncBoard, CloseAndGivingUpEndTheWait) {
-  SyncBoard board;
+  SyncBoard board(2);
   board.BeginRound(1, 1);
   EXPECT_EQ(board.Wait(1, 0, [] { return true; }).status().code(), StatusCode::kCancelled);
   StatusOr<ChunkHashes> seen = UnknownError("not run");
@@ -39,26 +39,50 @@ TEST(SyncBoard, CloseAndGivingUpEndTheWait) {
   EXPECT_EQ(seen.status().code(), StatusCode::kUnavailable);
 }
 
-TEST(SyncBoard, KeepsTheRoundBeforeAndForgetsOlderOnes) {
-  SyncBoard board;
+TEST(SyncBoard, KeepsTheRetainedRoundsAndForgetsOlderOnes) {
+  SyncBoard board(2);
+  board.PostFirstBase({Hash128{}});
   board.BeginRound(1, 1);
   board.Post(1, 0, {});
+  EXPECT_EQ(board.Wait(0, 0, Never).status().code(), StatusCode::kFailedPrecondition);
   board.BeginRound(2, 1);
-  EXPECT_TRUE(board.Wait(1, 0, Never).ok());
   board.BeginRound(3, 1);
-  EXPECT_EQ(board.Wait(1, 0, Never).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(board.Wait(1, 0, Never).ok());
+  board.BeginRound(4, 1);
+  EXPECT_EQ(board.Wait(1, 0, Never).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(board.Wait(8, 0, Never).status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(board.Wait(3, 1, Never).status().code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(board.Wait(4, 1, Never).status().code(), StatusCode::kOutOfRange);
+}
+
+TEST(SyncBoard, KnowsTheBasesFromWhichTheRetainedRoundsLeadOn) {
+  SyncBoard board(2);
+  board.PostFirstBase({{0, 1}, {0, 2}});
+  const auto post = [&](uint32_t round, uint32_t chunk) {
+    board.Post(round, chunk, {.payload = {}, .base = {round, chunk + 1}});
+  };
+  const auto newest = [&](std::vector<Hash128> hashes) { return board.NewestRounds(hashes); };
+  for (const uint32_t round : {1u, 2u, 3u}) {
+    board.BeginRound(round, 2);
+    for (const uint32_t chunk : {0u, 1u}) {
+      if (round < 3) post(round, chunk);
+    }
+  }
+  EXPECT_THAT(newest({{0, 1}, {2, 2}}), testing::ElementsAre(0, 2)) << "1, 2 and 3 are to be had";
+  EXPECT_THAT(newest({{3, 1}, {1, 1}}), testing::ElementsAre(kNoBase, kNoBase))
+      << "one is not made yet, one is another chunk's";
+  post(3, 0);
+  board.Post(3, 1, {.payload = {}, .base = {2, 2}});
+  EXPECT_THAT(newest({{3, 1}, {2, 2}}), testing::ElementsAre(3, 3)) << "the newest of two equal";
+  board.BeginRound(4, 2);
+  EXPECT_THAT(newest({{0, 1}, {1, 2}}), testing::ElementsAre(kNoBase, 1));
 }
 
 class DeltaStoreTest : public testing::Test {
  protected:
   DeltaStoreTest() {
-    const std::string directory =
-        testing::TempDir() + "/interlude-delta-store-" + std::to_string(::getpid());
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
-    store_ = DeltaStore::Create(directory, layout_, Codec::kQ4, 2).value();
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+    store_ = DeltaStore::Create(directory_, layout_, Codec::kQ4, 2, 2).value();
     EXPECT_TRUE(store_->BeginRound(1).ok());
   }
   std::vector<std::byte> Encoded(float value, size_t count) {
@@ -68,6 +92,8 @@ class DeltaStoreTest : public testing::Test {
                 payload, pool);
     return payload;
   }
+  const std::string directory_ =
+      testing::TempDir() + "/interlude-delta-store-" + std::to_string(::getpid());
   const Layout layout_ = Layout::Create({{.name = "w", .shape = {200}}}, 128).value();
   std::unique_ptr<DeltaStore> store_;
 };
@@ -92,6 +118,30 @@ TEST_F(DeltaStoreTest, AChunkThatCannotBeDecodedIsNotSealedAndTheMessageSaysWhos
   const Status status = store_->Seal(1, 1, 1, HashBytes(damaged));
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(status.message(), testing::HasSubstr("delta from worker 1, round 1, chunk 1"));
+}
+
+TEST_F(DeltaStoreTest, SyncDeltasStayForTheRetainedRoundsThoughDeltasDoNot) {
+  const auto payload = Encoded(1.0f, 128);
+  std::ranges::copy(payload, store_->MutableSync(1, 0).begin());
+  ASSERT_TRUE(store_->Write(1, 0, 0, 0, payload).ok());
+  std::vector<std::byte> copy(payload.size());
+  for (const uint32_t round : {2u, 3u}) {
+    ASSERT_TRUE(store_->BeginRound(round).ok());
+    EXPECT_EQ(HashBytes(store_->FindSync(1, 0).value()), HashBytes(payload));
+    ASSERT_TRUE(store_->CopySync(1, 0, copy).ok());
+    EXPECT_EQ(copy, payload);
+  }
+  EXPECT_EQ(store_->Write(1, 0, 0, 0, payload).code(), StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(store_->BeginRound(4).ok());
+  EXPECT_EQ(store_->FindSync(1, 0).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(store_->CopySync(1, 0, copy).code(), StatusCode::kNotFound);
+}
+
+TEST_F(DeltaStoreTest, ASyncJournalThatCannotBeMadeLeavesNoFilesOfTheDeltasEither) {
+  // Refused like a full disk: more rounds than a journal may keep.
+  const auto store = DeltaStore::Create(directory_ + "/other", layout_, Codec::kQ4, 1, 5000);
+  EXPECT_FALSE(store.ok());
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/other/journal"));
 }
 
 TEST(EvaluationTally, AddsPartsAndGoesOnWithoutAWorkerThatLeft) {

@@ -32,6 +32,7 @@ class RoundThread {
     std::shared_ptr<Session> session;
     std::vector<Hash128> offered_hashes;  // of its parameters when it became ready
     uint32_t steps_done = 0;
+    uint32_t behind_since = 0;  // rounds committed when it was told last to catch up, or to begin
   };
 
   void Handle(Event& event);
@@ -49,6 +50,7 @@ class RoundThread {
 
   Status Said(WorkerId worker, JoinMessage& message);
   Status Said(WorkerId worker, BaseOfferMessage& message);
+  Status Said(WorkerId worker, CaughtUpMessage& message);
   Status Said(WorkerId worker, ProgressMessage& message);
   Status Said(WorkerId worker, RoundReportMessage& message);
   Status Said(WorkerId worker, EvaluationReportMessage& message);
@@ -62,6 +64,7 @@ class RoundThread {
   /// Something that was to be carried out failed: the run ends, nothing else is carried out.
   void Fail(const Status& reason);
   void Do(const AskForBase& action);
+  void Do(const CatchUp& action);
   void Do(const StartRound& action);
   void Do(const MergeChunk& action);
   void Do(const SendSyncChunk& action);

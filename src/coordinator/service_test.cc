@@ -99,6 +99,7 @@ class InRoundTest : public ServiceTest {
     session_.Expect<ProvideBaseMessage>();
     const std::vector<float> base(TestLayout().total_params(), 0.5f);
     EXPECT_TRUE(session_.UploadBase(base).ok());
+    session_.Expect<CatchUpMessage>();
     EXPECT_EQ(session_.Expect<StartRoundMessage>().round, 1u);
     payloads_ = EncodeTestDelta(1e-3f);
   }
@@ -273,6 +274,7 @@ TEST(CoordinatorStart, TheRunHasStartedWhenItsFirstRoundHasNotWhenAModelIsKnown)
   first.Expect<ProvideBaseMessage>();
   EXPECT_EQ(observer.started, 0) << "the base is still missing";
   ASSERT_TRUE(first.UploadBase(std::vector<float>(TestLayout().total_params(), 0.5f)).ok());
+  second.Expect<CatchUpMessage>();
   second.Expect<StartRoundMessage>();
   EXPECT_EQ(observer.started, 1);
   coordinator->Stop("the test is over");

@@ -117,8 +117,9 @@ void TestSession::Join() {
   welcome_ = Expect<WelcomeMessage>();
 }
 
-void TestSession::Offer(const Layout& layout) {
-  Say(BaseOfferMessage{layout, std::vector<Hash128>(layout.num_chunks()), {}});
+void TestSession::Offer(const Layout& layout, std::vector<Hash128> chunk_hashes) {
+  chunk_hashes.resize(layout.num_chunks());
+  Say(BaseOfferMessage{layout, std::move(chunk_hashes), {}});
 }
 
 Status TestSession::UploadBase(const std::vector<float>& base) {

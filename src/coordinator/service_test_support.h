@@ -51,7 +51,8 @@ class TestSession {
   void Say(const WorkerMessage& message);
   /// Joins and reads the welcome.
   void Join();
-  void Offer(const Layout& layout);
+  /// Without hashes: those of no base.
+  void Offer(const Layout& layout, std::vector<Hash128> chunk_hashes = {});
   Status UploadBase(const std::vector<float>& base);
   /// Reads one message, which must be of this kind.
   template <typename Message>

@@ -27,8 +27,9 @@ struct Session {
   Queue<CoordinatorMessage> outgoing{1024};
   /// Set by Drop: bulk streams stop at their next chunk.
   std::atomic<bool> dropped{false};
-  /// Set by the round thread when the worker takes part in rounds: it may ask for chunks of the
-  /// base.
+  /// Set by the round thread when the worker is to catch up: it may download.
+  std::atomic<bool> may_download{false};
+  /// Set by the round thread when the worker takes part in rounds: none passes without it.
   std::atomic<bool> member{false};
 
   /// The round thread, when it lets an upload begin. Of several upload streams of one worker (a

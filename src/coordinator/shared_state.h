@@ -24,7 +24,8 @@ struct Exchange {
 
 class SharedState {
  public:
-  explicit SharedState(const Clock& system_clock) : clock(system_clock) {}
+  SharedState(const Clock& system_clock, uint32_t retained_syncs)
+      : clock(system_clock), board(retained_syncs) {}
 
   const Clock& clock;
   EventQueue events{4096};

@@ -4,10 +4,16 @@
 
 namespace interlude {
 
+void SyncBoard::PostFirstBase(const std::vector<Hash128>& chunk_hashes) {
+  MutexLock lock(mutex_);
+  std::vector<Posted>& chunks = rounds_[kFirstRound - 1];
+  for (const Hash128& hash : chunk_hashes) chunks.push_back({true, {.payload = {}, .base = hash}});
+}
+
 void SyncBoard::BeginRound(uint32_t round, uint32_t num_chunks) {
   MutexLock lock(mutex_);
   rounds_[round].assign(num_chunks, Posted{});
-  while (!rounds_.empty() && rounds_.begin()->first + 1 < round) rounds_.erase(rounds_.begin());
+  while (rounds_.begin()->first + retained_ + 1 < round) rounds_.erase(rounds_.begin());
 }
 
 void SyncBoard::Post(uint32_t round, uint32_t chunk, const ChunkHashes& hashes) {
@@ -27,7 +33,10 @@ StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk,
   MutexLock lock(mutex_);
   for (;;) {
     const auto it = rounds_.find(round);
-    if (it == rounds_.end()) {
+    if (!rounds_.empty() && round + retained_ < rounds_.rbegin()->first) {
+      return NotFoundError("the sync delta of round {} is no longer retained", round);
+    }
+    if (it == rounds_.end() || round < kFirstRound) {
       return FailedPreconditionError("round {} is not open; its sync delta cannot be had", round);
     }
     if (chunk >= it->second.size()) {
@@ -41,6 +50,23 @@ StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk,
                               round);
     posted_.WaitFor(mutex_, std::chrono::milliseconds(200));
   }
+}
+
+uint32_t SyncBoard::NewestRound(uint32_t chunk, const Hash128& hash) const {
+  for (auto it = rounds_.rbegin(); it != rounds_.rend(); ++it) {
+    const Posted& posted = it->second.at(chunk);
+    if (posted.there && posted.hashes.base == hash) return it->first;
+  }
+  return kNoBase;
+}
+
+std::vector<uint32_t> SyncBoard::NewestRounds(const std::vector<Hash128>& chunk_hashes) const {
+  MutexLock lock(mutex_);
+  std::vector<uint32_t> rounds;
+  rounds.reserve(chunk_hashes.size());
+  for (const Hash128& hash : chunk_hashes)
+    rounds.push_back(NewestRound(static_cast<uint32_t>(rounds.size()), hash));
+  return rounds;
 }
 
 }  // namespace interlude

@@ -1,4 +1,5 @@
-// Where the round thread posts finished sync chunks and download streams wait for them.
+// Where the round thread posts finished sync chunks and download streams wait for them; and what
+// the base of each chunk was after each round that is retained.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "base/hash128.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "wire/chunk_stream.h"
@@ -15,22 +17,36 @@ namespace interlude {
 /// Any thread.
 class SyncBoard {
  public:
-  /// Round `round` may be asked for from now on; rounds before `round - 1` are forgotten.
+  /// `retained`: committed rounds whose sync deltas can be had besides the open one's.
+  explicit SyncBoard(uint32_t retained) : retained_(retained) {}
+
+  /// The first base, which stands after 0 rounds.
+  void PostFirstBase(const std::vector<Hash128>& chunk_hashes);
+  /// Round `round` may be asked for from now on; the round whose sync delta is retained no longer
+  /// is forgotten but for its bases, from which those that are retained lead on.
   void BeginRound(uint32_t round, uint32_t num_chunks);
   void Post(uint32_t round, uint32_t chunk, const ChunkHashes& hashes);
   /// No more rounds: all waiting streams end with Unavailable.
   void Close();
 
   /// Waits for a chunk. `given_up` is asked a few times a second and ends the wait with Cancelled.
-  /// FailedPrecondition for a round that is not open, OutOfRange for the chunk's number.
+  /// NotFound for a round that is forgotten, FailedPrecondition for one that has not begun,
+  /// OutOfRange for the chunk's number.
   StatusOr<ChunkHashes> Wait(uint32_t round, uint32_t chunk,
                              const std::function<bool()>& given_up) const;
+
+  /// By chunk, the newest round after which the base had this hash, if the retained sync deltas
+  /// lead on from there; else kNoBase. As many hashes as there are chunks.
+  std::vector<uint32_t> NewestRounds(const std::vector<Hash128>& chunk_hashes) const;
 
  private:
   struct Posted {
     bool there = false;
     ChunkHashes hashes;
   };
+  uint32_t NewestRound(uint32_t chunk, const Hash128& hash) const INTERLUDE_REQUIRES(mutex_);
+
+  const uint32_t retained_;
   mutable Mutex mutex_;
   mutable CondVar posted_;
   std::map<uint32_t, std::vector<Posted>> rounds_ INTERLUDE_GUARDED_BY(mutex_);

@@ -15,13 +15,16 @@ namespace interlude {
 struct AskForBase {
   WorkerId worker = 0;
 };
-/// Members begin the round. Those in `joining` begin with it: their base may differ and is to be
-/// repaired.
+/// This worker makes its base the run's, from chunks and retained sync deltas, and says CaughtUp.
+/// Asked again when it took so long that it is behind by more than a round's start can make good.
+struct CatchUp {
+  WorkerId worker = 0;
+};
+/// Members begin the round.
 struct StartRound {
   uint32_t round = 0;
   bool evaluate = false;  // score the base, which stands after `round` - 1 rounds, before training
   std::vector<WorkerId> members;
-  std::vector<WorkerId> joining;
 };
 /// Merge one chunk, then call ChunkMerged.
 struct MergeChunk {
@@ -54,7 +57,7 @@ struct DropWorker {
 struct EndRun {
   Status status;
 };
-using Action = std::variant<AskForBase, StartRound, MergeChunk, SendSyncChunk, CommitRound,
+using Action = std::variant<AskForBase, CatchUp, StartRound, MergeChunk, SendSyncChunk, CommitRound,
                             EndRound, Finish, DropWorker, EndRun>;
 
 }  // namespace interlude

@@ -29,22 +29,30 @@ StatusOr<WorkerId> Membership::Join(std::optional<WorkerId> requested) {
   return lowest_free;
 }
 
-Status Membership::Ready(WorkerId worker) {
+Status Membership::Advance(WorkerId worker, WorkerStage from, std::string_view what) {
   const auto found = stages_.find(worker);
   if (found == stages_.end()) {
     return FailedPreconditionError("worker {} is not in this run; it has to join first", worker);
   }
-  if (found->second != WorkerStage::kJoined) {
-    return FailedPreconditionError("worker {} said twice that it is ready", worker);
+  if (found->second != from) {
+    return FailedPreconditionError("worker {} said out of turn that it {}", worker, what);
   }
-  found->second = WorkerStage::kReady;
+  found->second = static_cast<WorkerStage>(static_cast<uint8_t>(from) + 1);
   return OkStatus();
 }
 
-std::vector<WorkerId> Membership::AdmitReady() {
-  std::vector<WorkerId> admitted = at(WorkerStage::kReady);
-  for (const WorkerId worker : admitted) stages_[worker] = WorkerStage::kMember;
-  return admitted;
+Status Membership::Ready(WorkerId worker) {
+  return Advance(worker, WorkerStage::kJoined, "is ready");
+}
+
+Status Membership::CaughtUp(WorkerId worker) {
+  return Advance(worker, WorkerStage::kReady, "has caught up");
+}
+
+void Membership::AdmitCaughtUp() {
+  for (auto& [worker, stage] : stages_) {
+    if (stage == WorkerStage::kCaughtUp) stage = WorkerStage::kMember;
+  }
 }
 
 bool Membership::Leave(WorkerId worker) { return stages_.erase(worker) > 0; }

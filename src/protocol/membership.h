@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -12,11 +12,12 @@
 
 namespace interlude {
 
-/// A worker's way: joined -> ready -> member; gone from any of them.
+/// A worker's way: joined -> ready -> caught up -> member; gone from any of them.
 enum class WorkerStage : uint8_t {
-  kJoined,  // has an id and the run's configuration; makes its model
-  kReady,   // its layout is the run's; waits for a round to begin
-  kMember,  // takes part in rounds
+  kJoined,    // has an id and the run's configuration; makes its model
+  kReady,     // its layout is the run's; waits for the first base, or catches up beside the rounds
+  kCaughtUp,  // its base is the run's, or nearly; waits for a round to begin
+  kMember,    // takes part in rounds
 };
 
 class Membership {
@@ -33,8 +34,11 @@ class Membership {
   /// FailedPrecondition unless the worker is kJoined.
   Status Ready(WorkerId worker);
 
-  /// All ready workers become members; returns them, ascending.
-  std::vector<WorkerId> AdmitReady();
+  /// FailedPrecondition unless the worker is kReady.
+  Status CaughtUp(WorkerId worker);
+
+  /// All workers that have caught up become members.
+  void AdmitCaughtUp();
 
   /// Removes a worker; false when there is none of that id.
   bool Leave(WorkerId worker);
@@ -44,6 +48,9 @@ class Membership {
   uint32_t present() const { return static_cast<uint32_t>(stages_.size()); }
 
  private:
+  /// To the stage after `from`.
+  Status Advance(WorkerId worker, WorkerStage from, std::string_view what);
+
   const uint32_t most_;
   std::map<WorkerId, WorkerStage> stages_;
 };

@@ -55,36 +55,51 @@ TEST(Membership, RefusesMoreWorkersThanTheRunWasStartedFor) {
   EXPECT_THAT(third.status().message(), HasSubstr("2 worker(s)"));
 }
 
-TEST(Membership, AdmitsExactlyThoseThatAreReadyInAscendingOrder) {
+TEST(Membership, AdmitsExactlyThoseThatHaveCaughtUp) {
   Membership membership(4);
-  for (const WorkerId id : {3, 1, 0}) ASSERT_TRUE(membership.Join(id).ok());
-  ASSERT_TRUE(membership.Ready(3).ok());
-  ASSERT_TRUE(membership.Ready(0).ok());
-  EXPECT_THAT(membership.AdmitReady(), ElementsAre(0, 3));
+  for (const WorkerId id : {3, 2, 1, 0}) ASSERT_TRUE(membership.Join(id).ok());
+  for (const WorkerId id : {3, 2, 0}) ASSERT_TRUE(membership.Ready(id).ok());
+  for (const WorkerId id : {3, 0}) ASSERT_TRUE(membership.CaughtUp(id).ok());
+  membership.AdmitCaughtUp();
   EXPECT_THAT(membership.at(WorkerStage::kMember), ElementsAre(0, 3));
+  EXPECT_THAT(membership.at(WorkerStage::kReady), ElementsAre(2));
   EXPECT_THAT(membership.at(WorkerStage::kJoined), ElementsAre(1));
-  EXPECT_THAT(membership.AdmitReady(), IsEmpty());
+  EXPECT_THAT(membership.at(WorkerStage::kCaughtUp), IsEmpty());
 }
 
-TEST(Membership, LetsAWorkerBeReadyOnlyOnceAndOnlyAfterJoining) {
+TEST(Membership, TakesEachStepOnceAndInOrder) {
   Membership membership(2);
-  EXPECT_EQ(membership.Ready(0).code(), StatusCode::kFailedPrecondition);
+  const auto refuses = [&](bool ready, bool caught_up) {
+    if (ready) {
+      EXPECT_EQ(membership.Ready(0).code(), StatusCode::kFailedPrecondition);
+    }
+    if (caught_up) {
+      EXPECT_EQ(membership.CaughtUp(0).code(), StatusCode::kFailedPrecondition);
+    }
+  };
+  refuses(true, true);
   ASSERT_TRUE(membership.Join({}).ok());
+  refuses(false, true);
   EXPECT_TRUE(membership.Ready(0).ok());
-  EXPECT_EQ(membership.Ready(0).code(), StatusCode::kFailedPrecondition);
-  membership.AdmitReady();
-  EXPECT_EQ(membership.Ready(0).code(), StatusCode::kFailedPrecondition);
+  refuses(true, false);
+  EXPECT_TRUE(membership.CaughtUp(0).ok());
+  refuses(true, true);
+  membership.AdmitCaughtUp();
+  refuses(true, true);
   EXPECT_EQ(membership.stage(0), WorkerStage::kMember);
 }
 
 TEST(Membership, ForgetsAWorkerThatLeftFromAnyStage) {
   Membership membership(1);
-  for (int stage = 0; stage < 3; ++stage) {
+  for (int stage = 0; stage < 4; ++stage) {
     ASSERT_TRUE(membership.Join({}).ok());
     if (stage > 0) {
       ASSERT_TRUE(membership.Ready(0).ok());
     }
-    if (stage > 1) membership.AdmitReady();
+    if (stage > 1) {
+      ASSERT_TRUE(membership.CaughtUp(0).ok());
+    }
+    if (stage > 2) membership.AdmitCaughtUp();
     EXPECT_TRUE(membership.Leave(0));
     EXPECT_EQ(membership.stage(0), std::nullopt);
     EXPECT_FALSE(membership.Leave(0));

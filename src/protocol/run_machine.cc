@@ -60,6 +60,33 @@ Status RunMachine::WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds
   }
   INTERLUDE_RETURN_IF_ERROR(membership_.Ready(worker));
   num_chunks_ = num_chunks;
+  if (stage_ == Stage::kRounds) actions_.emplace_back(CatchUp{.worker = worker});
+  Advance(now);
+  return OkStatus();
+}
+
+Status RunMachine::CaughtUp(WorkerId worker, uint32_t round, Nanoseconds now) {
+  INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
+  if (started_rounds_ == 0) {
+    return FailedPreconditionError("worker {} says that it has caught up; the run is {}", worker,
+                                   StageName(stage_));
+  }
+  if (round > committed_rounds_) {
+    return InvalidArgumentError(
+        "worker {} says that it has caught up with round {}; committed are {}", worker, round,
+        committed_rounds_);
+  }
+  const std::optional<WorkerStage> stage = membership_.stage(worker);
+  if (stage == WorkerStage::kCaughtUp || stage == WorkerStage::kMember) return OkStatus();
+  if (stage_ == Stage::kFinishing) {
+    return UnavailableError("worker {} has caught up too late: the run is finishing", worker);
+  }
+  // A round's start adds one round to what it is behind by, and two are always retained.
+  if (stage == WorkerStage::kReady && round + 1 < committed_rounds_) {
+    actions_.emplace_back(CatchUp{.worker = worker});
+    return OkStatus();
+  }
+  INTERLUDE_RETURN_IF_ERROR(membership_.CaughtUp(worker));
   Advance(now);
   return OkStatus();
 }
@@ -101,6 +128,12 @@ void RunMachine::Gather(Nanoseconds now) {
   if (ready.size() < plan_.workers) return;
   if (base_received_) {
     stage_ = Stage::kRounds;
+    // Round 1 needs all of them, so they catch up within it.
+    for (const WorkerId worker : ready) {
+      actions_.emplace_back(CatchUp{.worker = worker});
+      const Status caught_up = membership_.CaughtUp(worker);
+      INTERLUDE_CHECK(caught_up.ok(), "{}", caught_up.ToString());
+    }
     StartNextRound(now);
     return;
   }

@@ -41,11 +41,16 @@ class RunMachine {
   /// Errors as Membership::Join; Unavailable once the last round is committed.
   StatusOr<WorkerId> Join(std::optional<WorkerId> requested, Nanoseconds now);
   /// The worker's layout is the run's; `num_chunks` is that layout's number of chunks, the same
-  /// from all (else InvalidArgument).
+  /// from all (else InvalidArgument). While rounds run it is asked to catch up beside them.
   Status WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds now);
   /// The first base is complete and stored. FailedPrecondition from any but the worker that was
   /// asked.
   Status BaseReceived(WorkerId worker, Nanoseconds now);
+  /// The worker's base is that after `round` rounds. One that is at most one round behind becomes a
+  /// member when the next round starts, one further behind is asked again. From a worker that is
+  /// no longer behind it changes nothing. FailedPrecondition from one that was not asked;
+  /// InvalidArgument for a round that is not committed.
+  Status CaughtUp(WorkerId worker, uint32_t round, Nanoseconds now);
   Status UploadBegun(WorkerId worker, uint32_t round, uint64_t samples, Nanoseconds now);
   /// True for a new chunk, false for a duplicate.
   StatusOr<bool> ChunkReceived(WorkerId worker, uint32_t round, uint32_t chunk, Nanoseconds now);
@@ -61,7 +66,8 @@ class RunMachine {
   Status EvaluationReported(WorkerId worker, uint32_t after_rounds, Nanoseconds now);
   /// The worker is gone, whoever noticed it and why; its id is free again. When the last member is
   /// gone before the run is finished, the run ends with Unavailable; only where the last round is
-  /// committed and none is begun do workers that are ready go on.
+  /// committed and none is begun do workers that have caught up go on, or are those that catch up
+  /// waited for.
   void WorkerLeft(WorkerId worker, Nanoseconds now);
   /// A person or a full disk ends the run.
   void Stop(Status reason, Nanoseconds now);

@@ -74,6 +74,8 @@ struct Tally {
     counts.late_joins += cluster.counts().late_joins;
     counts.dropped += cluster.counts().dropped;
     counts.overtaken += cluster.counts().overtaken;
+    counts.asked_again += cluster.counts().asked_again;
+    counts.rounds_passed += cluster.counts().rounds_passed;
     counts.merged_without_all += cluster.counts().merged_without_all;
     (cluster.model().end()->ok() ? ended_well : ended_alone) += 1;
   }
@@ -111,6 +113,8 @@ TEST(RunMachineRandom, ChaosBreaksNoInvariantAndNeverHangsARun) {
   EXPECT_GT(tally.counts.late_joins, 500);
   EXPECT_GT(tally.counts.dropped, 20);
   EXPECT_GT(tally.counts.overtaken, 100);
+  EXPECT_GT(tally.counts.asked_again, 20);
+  EXPECT_GT(tally.counts.rounds_passed, 200);
   EXPECT_GT(tally.counts.merged_without_all, 1000);
   EXPECT_GT(tally.ended_well, 300);
   EXPECT_GT(tally.ended_alone, 50);

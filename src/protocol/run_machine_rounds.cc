@@ -128,11 +128,12 @@ void RunMachine::StartNextRound(Nanoseconds now) {
   StartRound start{.round = started_rounds_ + kFirstRound};
   start.evaluate = plan_.evaluate_every != 0 && committed_rounds_ != 0 &&
                    committed_rounds_ % plan_.evaluate_every == 0;
-  start.joining = membership_.AdmitReady();
+  membership_.AdmitCaughtUp();
   start.members = membership_.at(WorkerStage::kMember);
   if (start.members.empty()) {
+    if (!membership_.at(WorkerStage::kReady).empty()) return;  // the first that has caught up
     EndRunWith(UnavailableError(
-        "all workers left in round {} and none is ready to go on; rounds committed: {} of {}",
+        "all workers left in round {} and none is there to go on; rounds committed: {} of {}",
         committed_rounds_, committed_rounds_, plan_.rounds));
     return;
   }
@@ -181,7 +182,8 @@ void RunMachine::StartFinishing() {
   const std::vector<WorkerId> members = membership_.at(WorkerStage::kMember);
   final_evaluation_ = {members.begin(), members.end()};
   if (!members.empty()) actions_.emplace_back(Finish{.members = members});
-  for (const WorkerStage waiting : {WorkerStage::kJoined, WorkerStage::kReady}) {
+  for (const WorkerStage waiting :
+       {WorkerStage::kJoined, WorkerStage::kReady, WorkerStage::kCaughtUp}) {
     for (const WorkerId worker : membership_.at(waiting)) {
       actions_.emplace_back(
           DropWorker{.worker = worker,

@@ -11,6 +11,7 @@ namespace interlude {
 namespace {
 
 using Stage = RunMachine::Stage;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -28,6 +29,9 @@ class Story {
     return run_.Carry();
   }
   Texts Ready(WorkerId w) { return Take(machine().WorkerReady(w, chunks_, run_.Tick())); }
+  Texts CaughtUp(WorkerId w, uint32_t round) {
+    return Take(machine().CaughtUp(w, round, run_.Tick()));
+  }
   Texts Base(WorkerId w) { return Take(machine().BaseReceived(w, run_.Tick())); }
   Texts Left(WorkerId w) {
     machine().WorkerLeft(w, run_.Tick());
@@ -95,7 +99,7 @@ TEST(RunMachineScenario, ABaseInTransitOutlivesTheLossOfAnotherWorkerAndIsNotAsk
   run.Join(1);
   EXPECT_THAT(run.Ready(1), IsEmpty());
   EXPECT_EQ(run.machine().stage(), Stage::kAwaitingBase);
-  EXPECT_THAT(run.Base(0), ElementsAre("StartRound 1 members 0,1 joining 0,1"));
+  EXPECT_THAT(run.Base(0), ElementsAre("CatchUp 0", "CatchUp 1", "StartRound 1 members 0,1"));
 }
 
 TEST(RunMachineScenario, ABaseThatCameWhileGatheringIsKept) {
@@ -109,24 +113,67 @@ TEST(RunMachineScenario, ABaseThatCameWhileGatheringIsKept) {
   run.Left(0);  // even its giver may go
   for (const WorkerId w : {0, 1}) run.Join(w);
   run.Ready(0);
-  EXPECT_THAT(run.Ready(1), ElementsAre("StartRound 1 members 0,1 joining 0,1"));
+  EXPECT_THAT(run.Ready(1), ElementsAre("CatchUp 0", "CatchUp 1", "StartRound 1 members 0,1"));
 }
 
-TEST(RunMachineScenario, ALateWorkerBeginsWithTheNextRoundPipelined) {
-  Story run({.workers = 2, .rounds = 3}, 1);
+TEST(RunMachineScenario, ALateWorkerBeginsWithTheRoundThatStartsAfterItHasCaughtUp) {
+  Story run({.workers = 2, .rounds = 4}, 1);
   run.Begin(2);
   run.Left(1);
   run.Join(1);
-  EXPECT_THAT(run.Ready(1), IsEmpty());
+  EXPECT_THAT(run.Ready(1), ElementsAre("CatchUp 1"));
   EXPECT_EQ(run.machine().UploadBegun(1, 1, 11, run.Tick()).code(),
             StatusCode::kFailedPrecondition);
-  EXPECT_THAT(run.Upload(0, 1, 1),
-              ElementsAre("MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0", "CommitRound 1",
-                          "StartRound 2 members 0,1 joining 1"));
-  // Round 1 awaits only its own members.
-  EXPECT_EQ(run.machine().RoundReported(1, 1, RootOf(1), run.Tick()).code(),
-            StatusCode::kFailedPrecondition);
+  // The round of the others goes on meanwhile.
+  EXPECT_THAT(run.Upload(0, 1, 1), ElementsAre("MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0",
+                                               "CommitRound 1", "StartRound 2 members 0"));
   EXPECT_THAT(run.Report(0, 1), ElementsAre("EndRound 1"));
+  EXPECT_THAT(run.CaughtUp(1, 0), IsEmpty());
+  EXPECT_EQ(run.machine().UploadBegun(1, 2, 11, run.Tick()).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_THAT(run.Upload(0, 2, 1), ElementsAre("MergeChunk 2/0 from 0:10", "SendSyncChunk 2/0",
+                                               "CommitRound 2", "StartRound 3 members 0,1"));
+  // Round 2 awaits only its own members.
+  EXPECT_EQ(run.machine().RoundReported(1, 2, RootOf(2), run.Tick()).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_THAT(run.Report(0, 2), ElementsAre("EndRound 2"));
+  EXPECT_THAT(run.Upload(0, 3, 1), IsEmpty());
+  EXPECT_THAT(run.CaughtUp(1, 2), IsEmpty());  // what it lacked at its first round's start
+}
+
+TEST(RunMachineScenario, AWorkerThatIsStillFarBehindIsAskedToCatchUpAgain) {
+  Story run({.workers = 2, .rounds = 4}, 1);
+  run.Begin(2);
+  run.Left(1);
+  run.Join(1);
+  run.Ready(1);
+  for (const uint32_t round : {1u, 2u}) {
+    run.Upload(0, round, 1);
+    run.Report(0, round);
+  }
+  EXPECT_THAT(run.CaughtUp(1, 0), ElementsAre("CatchUp 1"));
+  EXPECT_THAT(run.Upload(0, 3, 1), Contains("StartRound 4 members 0"));
+  EXPECT_THAT(run.CaughtUp(1, 1), ElementsAre("CatchUp 1"));
+  EXPECT_THAT(run.CaughtUp(1, 3), IsEmpty());
+  EXPECT_EQ(run.machine().membership().stage(1), WorkerStage::kCaughtUp);
+}
+
+TEST(RunMachineScenario, AWorkerThatDiesOrLiesWhileItCatchesUpChangesNothingForTheOthers) {
+  for (const bool barrier : {false, true}) {
+    Story run({.workers = 2, .rounds = 2, .barrier = barrier}, 1);
+    run.Begin(2);
+    run.Left(1);
+    run.Join(1);
+    EXPECT_EQ(run.machine().CaughtUp(1, 0, run.Tick()).code(), StatusCode::kFailedPrecondition);
+    run.Ready(1);
+    EXPECT_EQ(run.machine().CaughtUp(1, 1, run.Tick()).code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(run.Left(1), IsEmpty());
+    run.Upload(0, 1, 1);
+    run.Report(0, 1);
+    run.Upload(0, 2, 1);
+    run.Report(0, 2);
+    EXPECT_THAT(run.Evaluate(0, 2), ElementsAre("EndRun OK"));
+  }
 }
 
 TEST(RunMachineScenario, WithABarrierTheNextRoundStartsWhenTheLastReportIsIn) {
@@ -139,7 +186,7 @@ TEST(RunMachineScenario, WithABarrierTheNextRoundStartsWhenTheLastReportIsIn) {
   EXPECT_THAT(run.Report(1, 1), IsEmpty());
   EXPECT_EQ(run.machine().UploadBegun(1, 2, 11, run.Tick()).code(),
             StatusCode::kFailedPrecondition);
-  EXPECT_THAT(run.Report(0, 1), ElementsAre("EndRound 1", "StartRound 2 members 0,1 joining "));
+  EXPECT_THAT(run.Report(0, 1), ElementsAre("EndRound 1", "StartRound 2 members 0,1"));
 }
 
 TEST(RunMachineScenario, WithABarrierNoSyncChunkIsSentBetweenTwoMerges) {
@@ -172,7 +219,7 @@ TEST(RunMachineScenario, ADeltaCountsThoughItsWorkerLeft) {
   EXPECT_THAT(run.Left(1), IsEmpty());
   EXPECT_THAT(run.Upload(0, 1, 2), ElementsAre("MergeChunk 1/0 from 0:10,1:11", "SendSyncChunk 1/0",
                                                "MergeChunk 1/1 from 0:10", "SendSyncChunk 1/1",
-                                               "CommitRound 1", "StartRound 2 members 0 joining "));
+                                               "CommitRound 1", "StartRound 2 members 0"));
 }
 
 TEST(RunMachineScenario, AnUploadThatOvertakesAReportWaitsForTheEndOfTheRoundBefore) {
@@ -212,24 +259,42 @@ TEST(RunMachineScenario, TheRunEndsWhenAllLeaveAnUnfinishedRoundThoughOthersAreR
   EXPECT_THAT(run.machine().Join({}, run.Tick()).status().message(), HasSubstr("0 of 2 round(s)"));
 }
 
-TEST(RunMachineScenario, ReadyWorkersGoOnFromACommitThatNoMemberOutlived) {
+TEST(RunMachineScenario, ACommitThatNoMemberOutlivedIsGoneOnFromByTheFirstThatHasCaughtUp) {
   for (const bool barrier : {false, true}) {
-    Story run({.workers = 3, .rounds = 3, .barrier = barrier}, 2);
-    run.Begin(3);
-    run.Left(1);
-    run.Join(1);
-    run.Ready(1);
-    run.Upload(0, 1, 2);
-    run.Left(0);
-    EXPECT_THAT(
-        run.Left(2),
-        testing::IsSupersetOf({"MergeChunk 1/0 from 0:10", "MergeChunk 1/1 from 0:10",
-                               "CommitRound 1", "EndRound 1", "StartRound 2 members 1 joining 1"}));
-    EXPECT_EQ(run.machine().stage(), Stage::kRounds);
-    // Nobody left round 1 a report, so it ended with its commit, and round 2 begins there.
-    EXPECT_GT(run.last_end(), Nanoseconds{0});
-    EXPECT_EQ(run.machine().open_round(2)->times().begin, run.last_end());
+    for (const bool caught_up_before : {false, true}) {
+      Story run({.workers = 3, .rounds = 3, .barrier = barrier}, 2);
+      run.Begin(3);
+      run.Left(1);
+      run.Join(1);
+      run.Ready(1);
+      if (caught_up_before) run.CaughtUp(1, 0);
+      run.Upload(0, 1, 2);
+      run.Left(0);
+      std::vector<std::string> texts = run.Left(2);
+      if (!caught_up_before) {
+        EXPECT_THAT(texts, testing::Not(Contains(HasSubstr("StartRound"))));
+        texts.push_back(run.CaughtUp(1, 1).at(0));
+      }
+      EXPECT_THAT(texts,
+                  testing::IsSupersetOf({"MergeChunk 1/0 from 0:10", "MergeChunk 1/1 from 0:10",
+                                         "CommitRound 1", "EndRound 1", "StartRound 2 members 1"}));
+      EXPECT_EQ(run.machine().stage(), Stage::kRounds);
+      // Nobody left round 1 a report, so it ended with its commit, and round 2 begins there.
+      EXPECT_GT(run.last_end(), Nanoseconds{0});
+      EXPECT_EQ(run.machine().open_round(2)->times().begin, run.last_end());
+    }
   }
+}
+
+TEST(RunMachineScenario, TheRunEndsWhenTheLastThatCatchesUpIsLostToo) {
+  Story run({.workers = 2, .rounds = 3, .barrier = true}, 1);
+  run.Begin(2);
+  run.Left(1);
+  run.Join(1);
+  run.Ready(1);
+  run.Upload(0, 1, 1);
+  EXPECT_THAT(run.Left(0), ElementsAre("EndRound 1"));
+  EXPECT_THAT(run.Left(1), ElementsAre("EndRun UNAVAILABLE"));
 }
 
 TEST(RunMachineScenario, TheRunEndsAtACommitThatNobodyOutlived) {

@@ -50,6 +50,9 @@ Event Ready(WorkerId w, uint32_t chunks = 2) {
 Event Base(WorkerId w) {
   return [=](RunMachine& m, Nanoseconds now) { return Code(m.BaseReceived(w, now)); };
 }
+Event CaughtUp(WorkerId w, uint32_t r) {
+  return [=](RunMachine& m, Nanoseconds now) { return Code(m.CaughtUp(w, r, now)); };
+}
 Event Begin(WorkerId w, uint32_t r, uint64_t samples) {
   return [=](RunMachine& m, Nanoseconds now) { return Code(m.UploadBegun(w, r, samples, now)); };
 }
@@ -130,17 +133,18 @@ std::vector<std::string> Walk(CarriedMachine& run, size_t from, size_t to) {
 TEST(RunMachineTable, TheStraightWayGivesExactlyTheseActions) {
   CarriedMachine run = NewRun();
   const std::vector<std::string> outcomes = Walk(run, 0, Way().size());
-  EXPECT_THAT(outcomes, testing::ElementsAre(
-                            "id 0", "ok", "id 1", "ok; AskForBase 0 => awaiting the first base",
-                            "ok; StartRound 1 members 0,1 joining 0,1 => in its rounds", "ok", "ok",
-                            "new", "new; MergeChunk 1/0 from 0:10,1:11; SendSyncChunk 1/0", "new",
-                            "new; MergeChunk 1/1 from 0:10,1:11; SendSyncChunk 1/1; CommitRound 1; "
-                            "StartRound 2 evaluate members 0,1 joining ",
-                            "ok", "ok; EndRound 1", "ok", "ok", "ok", "ok", "new",
-                            "new; MergeChunk 2/0 from 0:10,1:11; SendSyncChunk 2/0", "new",
-                            "new; MergeChunk 2/1 from 0:10,1:11; SendSyncChunk 2/1; CommitRound 2; "
-                            "Finish 0,1 => finishing",
-                            "ok", "ok; EndRound 2", "ok", "ok; EndRun OK => ended"));
+  EXPECT_THAT(outcomes,
+              testing::ElementsAre(
+                  "id 0", "ok", "id 1", "ok; AskForBase 0 => awaiting the first base",
+                  "ok; CatchUp 0; CatchUp 1; StartRound 1 members 0,1 => in its rounds", "ok", "ok",
+                  "new", "new; MergeChunk 1/0 from 0:10,1:11; SendSyncChunk 1/0", "new",
+                  "new; MergeChunk 1/1 from 0:10,1:11; SendSyncChunk 1/1; CommitRound 1; "
+                  "StartRound 2 evaluate members 0,1",
+                  "ok", "ok; EndRound 1", "ok", "ok", "ok", "ok", "new",
+                  "new; MergeChunk 2/0 from 0:10,1:11; SendSyncChunk 2/0", "new",
+                  "new; MergeChunk 2/1 from 0:10,1:11; SendSyncChunk 2/1; CommitRound 2; "
+                  "Finish 0,1 => finishing",
+                  "ok", "ok; EndRound 2", "ok", "ok; EndRun OK => ended"));
 }
 
 struct Row {
@@ -166,9 +170,12 @@ const std::vector<Row>& Table() {
       {"ready 1, 3 chunks", Ready(1, 3), "pre|arg|arg|arg|arg|arg|arg|unav|unav|unav"},
       {"ready 1, 0 chunks", Ready(1, 0), "pre|arg|arg|arg|arg|arg|arg|unav|unav|unav"},
       {"base 0", Base(0),
-       "pre|pre|ok; StartRound 1 members 0,1 joining 0,1 => in its rounds|"
+       "pre|pre|ok; CatchUp 0; CatchUp 1; StartRound 1 members 0,1 => in its rounds|"
        "pre|pre|pre|pre|pre|pre|unav"},
       {"base 1", Base(1), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
+      {"caught up 0 r0", CaughtUp(0, 0), "pre|pre|pre|ok|ok|ok|ok|ok|ok|unav"},
+      {"caught up 0 r1", CaughtUp(0, 1), "pre|pre|pre|arg|arg|ok|ok|ok|ok|unav"},
+      {"caught up 0 r3", CaughtUp(0, 3), "pre|pre|pre|arg|arg|arg|arg|arg|arg|unav"},
       {"begin 0 r1", Begin(0, 1, 10), "pre|pre|pre|ok|ok|ok|pre|pre|pre|unav"},
       {"begin 0 r1 other", Begin(0, 1, 99), "pre|pre|pre|ok|arg|arg|pre|pre|pre|unav"},
       {"begin 0 r1 none", Begin(0, 1, 0), "pre|pre|pre|arg|arg|arg|pre|pre|pre|unav"},
@@ -189,6 +196,7 @@ const std::vector<Row>& Table() {
       {"evaluation 0 after 2", Eval(0, 2), "pre|pre|pre|pre|pre|pre|pre|ok|ok|unav"},
       {"ready 9", Ready(9), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
       {"base 9", Base(9), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
+      {"caught up 9", CaughtUp(9, 0), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
       {"begin 9", Begin(9, 1, 10), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
       {"chunk 9", Chunk(9, 1, 0), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
       {"report 9", Report(9, 1, RootOf(1)), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},

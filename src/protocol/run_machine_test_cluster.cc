@@ -42,6 +42,15 @@ void Cluster::Ready(WorkerId worker) {
   Settle();
 }
 
+void Cluster::CaughtUp(WorkerId worker, uint32_t round) {
+  const bool expected = model_.MayHaveCaughtUp(worker, round);
+  if (Took(expected, run_.machine().CaughtUp(worker, round, run_.Tick()), "caught up", worker,
+           round)) {
+    model_.CaughtUp(worker, round);
+  }
+  Settle();
+}
+
 void Cluster::Base(WorkerId worker) {
   const bool expected = model_.MaySendBase(worker);
   if (Took(expected, run_.machine().BaseReceived(worker, run_.Tick()), "base", worker, 0))
@@ -114,9 +123,18 @@ void Cluster::Settle() {
 void Cluster::Obey(const Action& action) {
   if (const auto* ask = std::get_if<AskForBase>(&action)) {
     workers_.at(ask->worker).upload.push_back({.kind = Kind::kBase});
+  } else if (const auto* catch_up = std::get_if<CatchUp>(&action)) {
+    Worker& worker = workers_.at(catch_up->worker);
+    if (worker.catches_up_from) ++counts_.asked_again;
+    worker.catches_up_from = run_.machine().committed_rounds();
+    worker.session.push_back({Kind::kCaughtUp, run_.machine().committed_rounds()});
   } else if (const auto* start = std::get_if<StartRound>(&action)) {
     std::vector<uint32_t> order(options_.chunks);
     std::iota(order.begin(), order.end(), 0u);
+    for (const auto& [id, worker] : workers_) {
+      const bool behind = worker.catches_up_from && !model_.InMembers(id);
+      if (behind && *worker.catches_up_from < start->round - 1) ++counts_.rounds_passed;
+    }
     for (const WorkerId worker : start->members) {
       if (start->evaluate)
         workers_.at(worker).session.push_back({Kind::kEvaluation, start->round - 1});
@@ -145,6 +163,8 @@ void Cluster::Send(WorkerId worker, const Message& message) {
   switch (message.kind) {
     case Kind::kReady:
       return Ready(worker);
+    case Kind::kCaughtUp:
+      return CaughtUp(worker, message.round);
     case Kind::kBase:
       return Base(worker);
     case Kind::kBegin:
@@ -173,6 +193,8 @@ bool Cluster::CalmStep() {
   const bool upload_first = options_.overtaking && !worker.upload.empty() && rng_.Below(2) == 0;
   auto& queue = worker.session.empty() || upload_first ? worker.upload : worker.session;
   const Message message = queue.front();
+  // Catching up takes long beside the steps of a round.
+  if (message.kind == Kind::kCaughtUp && rng_.Below(20) != 0) return true;
   queue.pop_front();
   Send(id, message);
   return true;
@@ -186,7 +208,7 @@ void Cluster::Nonsense() {
   const auto round = static_cast<uint32_t>(rng_.Below(3) == 0 ? rng_.Below(options_.plan.rounds + 2)
                                                               : recent + rng_.Below(3));
   const auto chunk = static_cast<uint32_t>(rng_.Below(options_.chunks + 1));
-  switch (rng_.Below(8)) {
+  switch (rng_.Below(9)) {
     case 0:
       return Ready(worker);
     case 1:
@@ -202,6 +224,8 @@ void Cluster::Nonsense() {
       return Report(worker, round, RootOf(round));
     case 6:
       return Evaluate(worker, round);
+    case 7:
+      return CaughtUp(worker, round);
     default:
       return Join(worker);
   }

@@ -40,13 +40,22 @@ class Cluster {
   /// What happened, so that a test can show that it tried something.
   struct Counts {
     int refused = 0, duplicates = 0, left = 0, wrong_roots = 0, late_joins = 0, dropped = 0,
-        overtaken = 0;
+        overtaken = 0, asked_again = 0, rounds_passed = 0;
     int merged_without_all = 0;
   };
   const Counts& counts() const { return counts_; }
 
  private:
-  enum class Kind : uint8_t { kReady, kBase, kBegin, kChunk, kReport, kEvaluation, kLeave };
+  enum class Kind : uint8_t {
+    kReady,
+    kCaughtUp,
+    kBase,
+    kBegin,
+    kChunk,
+    kReport,
+    kEvaluation,
+    kLeave
+  };
   struct Message {
     Kind kind;
     uint32_t round = 0;
@@ -54,11 +63,13 @@ class Cluster {
   };
   struct Worker {
     std::deque<Message> session, upload;
+    std::optional<uint32_t> catches_up_from;  // the committed rounds when it was last asked
   };
 
   void Send(WorkerId worker, const Message& message);
   void Join(std::optional<WorkerId> requested);
   void Ready(WorkerId worker);
+  void CaughtUp(WorkerId worker, uint32_t round);
   void Base(WorkerId worker);
   void Begin(WorkerId worker, uint32_t round, uint64_t samples);
   void Chunk(WorkerId worker, uint32_t round, uint32_t chunk);

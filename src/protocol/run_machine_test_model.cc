@@ -23,17 +23,23 @@ const RunModel::Round* RunModel::Open(uint32_t round) const {
 bool RunModel::MayJoin(std::optional<WorkerId> requested) const {
   if (end_ || finishing_) return false;
   const auto taken = [&](WorkerId w) {
-    return joined_.contains(w) || ready_.contains(w) || members_.contains(w);
+    return joined_.contains(w) || ready_.contains(w) || caught_up_.contains(w) ||
+           members_.contains(w);
   };
   if (requested)
     return *requested >= 0 && *requested < static_cast<WorkerId>(plan_.workers) &&
            !taken(*requested);
-  return joined_.size() + ready_.size() + members_.size() < plan_.workers;
+  return joined_.size() + ready_.size() + caught_up_.size() + members_.size() < plan_.workers;
 }
 
 bool RunModel::MayBeReady(WorkerId w) const { return !end_ && !finishing_ && joined_.contains(w); }
 
 bool RunModel::MaySendBase(WorkerId w) const { return !end_ && asked_ == w && !base_received_; }
+
+bool RunModel::MayHaveCaughtUp(WorkerId w, uint32_t round) const {
+  if (end_ || rounds_.empty() || round > Committed()) return false;
+  return caught_up_.contains(w) || members_.contains(w) || (ready_.contains(w) && !finishing_);
+}
 
 bool RunModel::MayBegin(WorkerId w, uint32_t round, uint64_t samples) const {
   const Round* r = Open(round);
@@ -66,6 +72,17 @@ bool RunModel::MayEvaluate(WorkerId w, uint32_t after) const {
 void RunModel::Ready(WorkerId w) {
   joined_.erase(w);
   ready_.insert(w);
+  if (!rounds_.empty()) to_be_asked_.insert(w);
+}
+
+void RunModel::CaughtUp(WorkerId w, uint32_t round) {
+  if (!ready_.contains(w)) return;
+  if (round + 1 < Committed()) {
+    to_be_asked_.insert(w);
+  } else {
+    ready_.erase(w);
+    caught_up_.insert(w);
+  }
 }
 
 void RunModel::WrongRoot(WorkerId w, uint32_t round) {
@@ -88,6 +105,8 @@ void RunModel::Evaluated(WorkerId w, uint32_t after) {
 void RunModel::Left(WorkerId w) {
   joined_.erase(w);
   ready_.erase(w);
+  to_be_asked_.erase(w);
+  caught_up_.erase(w);
   members_.erase(w);
   finish_awaited_.erase(w);
   if (asked_ == w && !base_received_) asked_.reset();
@@ -128,6 +147,11 @@ uint32_t RunModel::OldestOpen() const {
   return static_cast<uint32_t>(rounds_.size()) + 1;
 }
 
+uint32_t RunModel::Committed() const {
+  return static_cast<uint32_t>(std::count_if(
+      rounds_.begin(), rounds_.end(), [](const auto& entry) { return entry.second.committed; }));
+}
+
 /// All rounds started so far are committed, and with a barrier ended.
 bool RunModel::MayStartNext() const {
   return std::all_of(rounds_.begin(), rounds_.end(), [&](const auto& entry) {
@@ -154,6 +178,18 @@ void RunModel::On(const AskForBase& action) {
   asked_ = action.worker;
 }
 
+void RunModel::On(const CatchUp& action) {
+  EXPECT_TRUE(ready_.contains(action.worker));
+  if (!rounds_.empty()) {
+    EXPECT_EQ(to_be_asked_.erase(action.worker), 1u) << "asked twice to catch up";
+    return;
+  }
+  // What the first base is has just become known: all catch up within round 1.
+  EXPECT_TRUE(base_received_);
+  ready_.erase(action.worker);
+  caught_up_.insert(action.worker);
+}
+
 void RunModel::On(const StartRound& action) {
   EXPECT_TRUE(base_received_);
   EXPECT_EQ(action.round, rounds_.size() + 1) << "rounds start in order, each once";
@@ -166,9 +202,8 @@ void RunModel::On(const StartRound& action) {
     EXPECT_EQ(action.members.size(), plan_.workers);
   }
   EXPECT_TRUE(std::is_sorted(action.members.begin(), action.members.end()));
-  EXPECT_EQ(SetOf(action.joining), ready_);
-  members_.merge(ready_);
-  EXPECT_TRUE(ready_.empty());
+  members_.merge(caught_up_);
+  EXPECT_TRUE(caught_up_.empty());
   EXPECT_EQ(SetOf(action.members), members_);
   EXPECT_FALSE(members_.empty());
   rounds_[action.round].present = members_;
@@ -224,7 +259,8 @@ void RunModel::On(const Finish& action) {
 }
 
 void RunModel::On(const DropWorker& action) {
-  EXPECT_TRUE(finishing_);
+  // No Finish comes where no member outlived the last commit.
+  EXPECT_TRUE(finishing_ || (members_.empty() && rounds_.size() == plan_.rounds && MayStartNext()));
   EXPECT_FALSE(members_.contains(action.worker));
   EXPECT_EQ(action.reason.code(), StatusCode::kUnavailable);
 }
@@ -238,6 +274,9 @@ void RunModel::On(const EndRun& action) {
     return;
   }
   EXPECT_EQ(action.status.code(), StatusCode::kUnavailable);
+  if (!finishing_ && OldestOpen() > rounds_.size() && rounds_.size() < plan_.rounds) {
+    EXPECT_TRUE(ready_.empty()) << "one that catches up could go on";
+  }
   EXPECT_TRUE(members_.empty() ||
               (OldestOpen() <= rounds_.size() && rounds_.at(OldestOpen()).present.empty()))
       << action.status.ToString();
@@ -259,6 +298,7 @@ void RunModel::CheckTimes(uint32_t round, const RoundExchange& exchange) {
 
 void RunModel::CheckQuiet() const {
   if (end_) return;
+  EXPECT_TRUE(to_be_asked_.empty()) << "a worker is ready and not asked to catch up";
   if (rounds_.empty()) {
     if (ready_.size() == plan_.workers) {
       EXPECT_TRUE(asked_ && !base_received_) << "all are ready and nothing happens";
@@ -277,7 +317,10 @@ void RunModel::CheckQuiet() const {
           << "chunk " << c << " of round " << oldest;
     }
   }
-  EXPECT_EQ(finishing_, MayStartNext()) << "the next round (or the finish) is overdue";
+  // Only where no member is left does the next round wait for a worker that catches up.
+  const bool waits =
+      members_.empty() && caught_up_.empty() && !ready_.empty() && rounds_.size() < plan_.rounds;
+  EXPECT_EQ(finishing_ || waits, MayStartNext()) << "the next round (or the finish) is overdue";
   if (finishing_) {
     EXPECT_FALSE(finish_awaited_.empty() && oldest > plan_.rounds) << "the end is overdue";
   }

@@ -21,6 +21,7 @@ class RunModel {
   bool MayJoin(std::optional<WorkerId> requested) const;
   bool MayBeReady(WorkerId w) const;
   bool MaySendBase(WorkerId w) const;
+  bool MayHaveCaughtUp(WorkerId w, uint32_t round) const;
   bool MayBegin(WorkerId w, uint32_t round, uint64_t samples) const;
   bool MayDeliver(WorkerId w, uint32_t round, uint32_t chunk) const;
   bool IsNew(WorkerId w, uint32_t round, uint32_t chunk) const;
@@ -30,6 +31,7 @@ class RunModel {
   // The event was taken (or, for Left and WrongRoot, happened).
   void Joined(WorkerId w) { joined_.insert(w); }
   void Ready(WorkerId w);
+  void CaughtUp(WorkerId w, uint32_t round);
   void BaseSent() { base_received_ = true; }
   void Begun(WorkerId w, uint32_t round, uint64_t samples) {
     rounds_.at(round).samples[w] = samples;
@@ -66,6 +68,7 @@ class RunModel {
   };
 
   void On(const AskForBase& action);
+  void On(const CatchUp& action);
   void On(const StartRound& action);
   void On(const MergeChunk& action);
   void On(const SendSyncChunk& action);
@@ -82,11 +85,13 @@ class RunModel {
   bool AllReported(const Round& round) const;
   bool Hopeless(const Round& round) const;
   uint32_t OldestOpen() const;
+  uint32_t Committed() const;
   bool MayStartNext() const;
 
   const RunPlan plan_;
   const uint32_t chunks_;
-  std::set<WorkerId> joined_, ready_, members_;  // disjoint
+  std::set<WorkerId> joined_, ready_, caught_up_, members_;  // disjoint
+  std::set<WorkerId> to_be_asked_;  // of ready_: are to be asked to catch up
   std::optional<WorkerId> asked_;
   bool base_received_ = false;
   std::map<uint32_t, Round> rounds_;  // all that were ever started

@@ -13,9 +13,10 @@ struct TextOf {
   std::string operator()(const AskForBase& a) const {
     return fmt::format("AskForBase {}", a.worker);
   }
+  std::string operator()(const CatchUp& a) const { return fmt::format("CatchUp {}", a.worker); }
   std::string operator()(const StartRound& a) const {
-    return fmt::format("StartRound {}{} members {} joining {}", a.round,
-                       a.evaluate ? " evaluate" : "", Ids(a.members), Ids(a.joining));
+    return fmt::format("StartRound {}{} members {}", a.round, a.evaluate ? " evaluate" : "",
+                       Ids(a.members));
   }
   std::string operator()(const MergeChunk& a) const {
     std::vector<std::string> from;

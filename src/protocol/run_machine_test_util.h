@@ -10,7 +10,7 @@
 
 namespace interlude {
 
-/// "StartRound 3 evaluate members 0,1 joining 1", "MergeChunk 3/0 from 0:10,1:11", "EndRun OK", ...
+/// "StartRound 3 evaluate members 0,1", "MergeChunk 3/0 from 0:10,1:11", "EndRun OK", ...
 std::string ActionText(const Action& action);
 
 /// The root that the tests commit for a round.

@@ -54,6 +54,11 @@ Status WorkerSession::AskedForBase() {
   return OkStatus();
 }
 
+Status WorkerSession::AskedToCatchUp() {
+  if (stage_ != Stage::kReady) return OutOfPlace("catch up", *this);
+  return OkStatus();
+}
+
 Status WorkerSession::RoundStarted(uint32_t round) {
   if (stage_ != Stage::kReady && stage_ != Stage::kBetweenRounds) {
     return OutOfPlace("start round", *this);

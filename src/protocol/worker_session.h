@@ -9,7 +9,8 @@
 
 namespace interlude {
 
-/// connecting -> joined -> ready -> round (train, exchange, report)* -> finishing -> done
+/// connecting -> joined -> ready (catch up) -> round (train, exchange, report)* -> finishing ->
+/// done
 ///
 /// In pipelined mode the coordinator says "start round r + 1" and "finish" at the commit of round
 /// r, which a worker may read before it has applied and reported r. It takes them up after its own
@@ -35,6 +36,8 @@ class WorkerSession {
   Status OfferedBase();
   /// The coordinator wants this worker's parameters as the first base.
   Status AskedForBase();
+  /// The coordinator wants this worker's base to become the run's.
+  Status AskedToCatchUp();
   /// `round` must be the one after the last (any from kFirstRound on, for the first).
   Status RoundStarted(uint32_t round);
   /// The worker has applied, verified and reported the round it is in.

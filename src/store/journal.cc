@@ -207,10 +207,9 @@ Status CheckFreeSpace(const std::string& directory, const JournalPlaces& places)
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Journal>> Journal::Create(const std::string& run_directory,
+StatusOr<std::unique_ptr<Journal>> Journal::Create(const std::string& directory,
                                                    const JournalGeometry& geometry) {
   INTERLUDE_ASSIGN_OR_RETURN(JournalPlaces places, JournalPlaces::Create(geometry));
-  const std::string directory = run_directory + "/journal";
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return ErrnoError(error.value(), "making directory " + directory);

@@ -1,6 +1,5 @@
-// Received delta chunks and made sync chunks of a round on disk, each at its fixed place, written
-// with positioned writes and read through a mapping: their pages belong to the page cache, not to
-// the heap.
+// Encoded chunks of the last rounds on disk, each at its fixed place, written with positioned
+// writes and read through a mapping: their pages belong to the page cache, not to the heap.
 //
 // Recovery from the journal comes with crash handling; here it is the place where payloads live.
 #pragma once
@@ -20,7 +19,7 @@ namespace interlude {
 /// What fixes the place of every chunk in a round's file.
 struct JournalGeometry {
   std::vector<size_t> chunk_bytes;  // encoded bytes of each chunk
-  uint32_t slots = 0;               // one per worker id, and one more, the last, for the sync delta
+  uint32_t slots = 0;               // whole payloads a round: one of each worker, say
   uint32_t kept_rounds = 2;         // files; the oldest round's is reused
 };
 
@@ -29,11 +28,11 @@ struct JournalGeometry {
 /// error, and so is using a round while BeginRound gives its file to a later one.
 class Journal {
  public:
-  /// Makes DIR/journal with its files at full size, so that a full disk is met now and not in a
+  /// Makes the directory with its files at full size, so that a full disk is met now and not in a
   /// round; an older journal there is replaced. ResourceExhausted names the bytes wanted and the
   /// bytes free; FailedPrecondition when another process uses the directory's journal. On an error
   /// no files are left.
-  static StatusOr<std::unique_ptr<Journal>> Create(const std::string& run_directory,
+  static StatusOr<std::unique_ptr<Journal>> Create(const std::string& directory,
                                                    const JournalGeometry& geometry);
   virtual ~Journal() = default;
 

@@ -33,7 +33,7 @@ std::vector<std::byte> Copy(std::span<const std::byte> bytes) {
 class JournalTest : public testing::Test {
  protected:
   std::unique_ptr<Journal> Create(const JournalGeometry& geometry = kGeometry) {
-    auto journal = Journal::Create(directory_.path(), geometry);
+    auto journal = Journal::Create(directory_.File("journal"), geometry);
     INTERLUDE_CHECK(journal.ok(), "{}", journal.status().ToString());
     return *std::move(journal);
   }
@@ -175,17 +175,17 @@ TEST_F(JournalTest, ANewJournalReplacesTheOldOne) {
 TEST_F(JournalTest, TwoJournalsInOneDirectoryAreRefused) {
   auto journal = Create();
   ASSERT_TRUE(journal->BeginRound(1).ok());
-  const auto second = Journal::Create(directory_.path(), kGeometry);
+  const auto second = Journal::Create(directory_.File("journal"), kGeometry);
   EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(second.status().message(), HasSubstr("in use by another process"));
   EXPECT_TRUE(journal->Write(1, 0, 0, 0, Payload(1, 0, 0)).ok());
   journal.reset();
-  EXPECT_TRUE(Journal::Create(directory_.path(), kGeometry).ok());
+  EXPECT_TRUE(Journal::Create(directory_.File("journal"), kGeometry).ok());
 }
 
 TEST_F(JournalTest, ADiskTooSmallIsSaidAtOnceWithWantedAndFreeBytes) {
   const JournalGeometry huge = {.chunk_bytes = {size_t{1} << 60}, .slots = 2, .kept_rounds = 3};
-  const auto journal = Journal::Create(directory_.path(), huge);
+  const auto journal = Journal::Create(directory_.File("journal"), huge);
   EXPECT_EQ(journal.status().code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(journal.status().message(),
               HasSubstr("wants 6917529027641094144 bytes (3 rounds of 2305843009213698048)"));
@@ -195,7 +195,7 @@ TEST_F(JournalTest, ADiskTooSmallIsSaidAtOnceWithWantedAndFreeBytes) {
 
 TEST_F(JournalTest, ADirectoryThatCannotBeMadeIsNamed) {
   WriteWholeFile(directory_.File("journal"), "in the way");
-  const auto journal = Journal::Create(directory_.path(), kGeometry);
+  const auto journal = Journal::Create(directory_.File("journal"), kGeometry);
   ASSERT_FALSE(journal.ok());
   EXPECT_THAT(journal.status().message(), HasSubstr(directory_.File("journal")));
 }
@@ -228,7 +228,7 @@ TEST_F(JournalTest, ThreadsWriteAndReadDifferentChunksAtOnce) {
 TEST(JournalOnSharedMemory, AMemoryFileSystemServesToo) {
   if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "/dev/shm is not writable";
   const TemporaryDirectory directory("/dev/shm");
-  auto journal = Journal::Create(directory.path(), kGeometry);
+  auto journal = Journal::Create(directory.File("journal"), kGeometry);
   ASSERT_TRUE(journal.ok()) << journal.status().ToString();
   ASSERT_TRUE((*journal)->BeginRound(1).ok());
   ASSERT_TRUE((*journal)->Write(1, 2, 0, 0, Payload(1, 2, 0)).ok());

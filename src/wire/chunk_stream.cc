@@ -20,6 +20,7 @@ bool SendChunk(uint32_t chunk, std::span<const std::byte> payload, const ChunkHa
     if (offset == payload.size()) {
       *piece.mutable_payload_hash() = ToProto(hashes.payload);
       if (hashes.base != Hash128{}) *piece.mutable_base_hash() = ToProto(hashes.base);
+      piece.set_base_round(hashes.base_round);
     }
     if (!write(piece, part)) return false;
   }
@@ -41,7 +42,8 @@ StatusOr<std::optional<ChunkReceiver::Completed>> ChunkReceiver::Accept(const Ra
   if (!accepted.completes_chunk) return std::optional<Completed>();
 
   const ChunkHashes announced{.payload = FromProto(fields.payload_hash()),
-                              .base = FromProto(fields.base_hash())};
+                              .base = FromProto(fields.base_hash()),
+                              .base_round = fields.base_round()};
   const Hash128 received = hasher_.Digest();
   if (received != announced.payload) {
     sequence_.Reopen(fields.chunk());

@@ -16,10 +16,11 @@
 
 namespace interlude {
 
-/// A chunk's hashes, as its last piece carries them.
+/// A chunk's hashes, as its last piece carries them, and what base the hash is of.
 struct ChunkHashes {
   Hash128 payload;
-  Hash128 base;  // download only
+  Hash128 base;             // download only
+  uint32_t base_round = 0;  // download of the base only: after how many rounds it stands
 };
 
 /// Sends one piece: its fields but the payload, and the payload.

@@ -90,6 +90,20 @@ TEST(Convert, ProgressCrossesTheWireUnchanged) {
   EXPECT_EQ(back.loss, 0.25);
 }
 
+TEST(Convert, CaughtUpCrossesTheWireUnchanged) {
+  const auto back =
+      RoundTrip<CaughtUpMessage>(WorkerMessage(CaughtUpMessage{.round = 6,
+                                                               .base_chunks = 2,
+                                                               .sync_chunks = 11,
+                                                               .bytes = 1ull << 40,
+                                                               .spans = {ExampleSpan()}}));
+  EXPECT_EQ(back.round, 6u);
+  EXPECT_EQ(back.base_chunks, 2u);
+  EXPECT_EQ(back.sync_chunks, 11u);
+  EXPECT_EQ(back.bytes, 1ull << 40);
+  EXPECT_EQ(back.spans, std::vector<Span>{ExampleSpan()});
+}
+
 TEST(Convert, RoundReportCrossesTheWireUnchanged) {
   const RoundReportMessage report{.round = 5,
                                   .root = {~uint64_t{0}, 1},
@@ -168,14 +182,19 @@ TEST(Convert, StartRoundCrossesTheWireUnchanged) {
                                                                         .evaluate = true,
                                                                         .evaluation_part = 1,
                                                                         .evaluation_parts = 3,
-                                                                        .base_root = {9, 8},
-                                                                        .repair_chunks = {0, 7}}));
+                                                                        .base_root = {9, 8}}));
   EXPECT_EQ(back.round, 4u);
   EXPECT_TRUE(back.evaluate);
   EXPECT_EQ(back.evaluation_part, 1u);
   EXPECT_EQ(back.evaluation_parts, 3u);
   EXPECT_EQ(back.base_root, (Hash128{9, 8}));
-  EXPECT_EQ(back.repair_chunks, (std::vector<uint32_t>{0, 7}));
+}
+
+TEST(Convert, CatchUpCrossesTheWireUnchanged) {
+  const auto back = RoundTrip<CatchUpMessage>(
+      CoordinatorMessage(CatchUpMessage{.committed_rounds = 4, .chunk_rounds = {0, kNoBase, 5}}));
+  EXPECT_EQ(back.committed_rounds, 4u);
+  EXPECT_EQ(back.chunk_rounds, (std::vector<uint32_t>{0, kNoBase, 5}));
 }
 
 TEST(Convert, ShortCoordinatorMessagesCrossTheWireUnchanged) {

@@ -33,6 +33,12 @@ void Fill(const ProvideBaseMessage&, v1::CoordinatorMessage& proto) {
   proto.mutable_provide_base();
 }
 
+void Fill(const CatchUpMessage& message, v1::CoordinatorMessage& proto) {
+  v1::CatchUp& catch_up = *proto.mutable_catch_up();
+  catch_up.set_committed_rounds(message.committed_rounds);
+  catch_up.mutable_chunk_rounds()->Assign(message.chunk_rounds.begin(), message.chunk_rounds.end());
+}
+
 void Fill(const StartRoundMessage& message, v1::CoordinatorMessage& proto) {
   v1::StartRound& start = *proto.mutable_start_round();
   start.set_round(message.round);
@@ -40,7 +46,6 @@ void Fill(const StartRoundMessage& message, v1::CoordinatorMessage& proto) {
   start.set_evaluation_part(message.evaluation_part);
   start.set_evaluation_parts(message.evaluation_parts);
   *start.mutable_base_root() = ToProto(message.base_root);
-  start.mutable_repair_chunks()->Assign(message.repair_chunks.begin(), message.repair_chunks.end());
 }
 
 void Fill(const FinishMessage& message, v1::CoordinatorMessage& proto) {
@@ -68,22 +73,24 @@ StatusOr<WelcomeMessage> Read(const v1::Welcome& proto) {
                         .config_toml = proto.config_toml()};
 }
 
+StatusOr<CatchUpMessage> Read(const v1::CatchUp& proto) {
+  INTERLUDE_RETURN_IF_ERROR(CheckAtMost(
+      "the number of chunk_rounds", static_cast<uint64_t>(proto.chunk_rounds_size()), kMaxChunks));
+  return CatchUpMessage{.committed_rounds = proto.committed_rounds(),
+                        .chunk_rounds = {proto.chunk_rounds().begin(), proto.chunk_rounds().end()}};
+}
+
 StatusOr<StartRoundMessage> Read(const v1::StartRound& proto) {
   if (!proto.has_base_root())
     return InvalidArgumentError("round {} has no base_root", proto.round());
-  INTERLUDE_RETURN_IF_ERROR(CheckAtMost("the number of repair_chunks",
-                                        static_cast<uint64_t>(proto.repair_chunks_size()),
-                                        kMaxChunks));
   if (proto.evaluate()) {
     INTERLUDE_RETURN_IF_ERROR(CheckPart(proto.evaluation_part(), proto.evaluation_parts()));
   }
-  return StartRoundMessage{
-      .round = proto.round(),
-      .evaluate = proto.evaluate(),
-      .evaluation_part = proto.evaluation_part(),
-      .evaluation_parts = proto.evaluation_parts(),
-      .base_root = FromProto(proto.base_root()),
-      .repair_chunks = {proto.repair_chunks().begin(), proto.repair_chunks().end()}};
+  return StartRoundMessage{.round = proto.round(),
+                           .evaluate = proto.evaluate(),
+                           .evaluation_part = proto.evaluation_part(),
+                           .evaluation_parts = proto.evaluation_parts(),
+                           .base_root = FromProto(proto.base_root())};
 }
 
 StatusOr<FinishMessage> Read(const v1::Finish& proto) {
@@ -119,6 +126,8 @@ StatusOr<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& message) {
       return Wrap(Read(message.welcome()), "Welcome");
     case v1::CoordinatorMessage::kProvideBase:
       return CoordinatorMessage(ProvideBaseMessage{});
+    case v1::CoordinatorMessage::kCatchUp:
+      return Wrap(Read(message.catch_up()), "CatchUp");
     case v1::CoordinatorMessage::kStartRound:
       return Wrap(Read(message.start_round()), "StartRound");
     case v1::CoordinatorMessage::kFinish:

@@ -143,6 +143,14 @@ TEST(HostileMessages, ReportFieldsAreBounded) {
   refuse([](v1::RoundReport& r) { r.set_download_bytes(~0ull); }, "download_bytes is");
 }
 
+TEST(HostileMessages, CaughtUpFieldsAreBounded) {
+  const v1::WorkerMessage good = ToProto(WorkerMessage(CaughtUpMessage{.round = 1}));
+  ExpectRefused(
+      good, [](auto& m) { m.mutable_caught_up()->set_bytes(~0ull); }, "CaughtUp: bytes is");
+  ExpectRefused(
+      good, [](auto& m) { m.mutable_caught_up()->add_spans(); }, "CaughtUp: span 0: phase is 0");
+}
+
 TEST(HostileMessages, SpansAreChecked) {
   const auto refuse = [&](const std::function<void(v1::Span&)>& spoil, const std::string& text) {
     ExpectRefused(
@@ -237,12 +245,12 @@ TEST(HostileMessages, StartAndFinishFieldsAreBounded) {
       start, [](auto& m) { m.mutable_start_round()->set_evaluation_part(1); },
       "evaluation part 1 of 1");
   ExpectRefused(
-      start,
+      ToProto(CoordinatorMessage(CatchUpMessage{})),
       [](auto& m) {
-        auto& chunks = *m.mutable_start_round()->mutable_repair_chunks();
-        chunks.Resize(static_cast<int>(kMaxChunks) + 1, 0);
+        auto& rounds = *m.mutable_catch_up()->mutable_chunk_rounds();
+        rounds.Resize(static_cast<int>(kMaxChunks) + 1, 0);
       },
-      "the number of repair_chunks is 1048577");
+      "CatchUp: the number of chunk_rounds is 1048577");
   ExpectRefused(
       ToProto(CoordinatorMessage(FinishMessage{})),
       [](auto& m) { m.mutable_finish()->set_evaluation_part(4); },

@@ -18,7 +18,7 @@
 namespace interlude {
 
 /// Raised with every change that an older program could not follow.
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 
 // ---- from the worker ----
 
@@ -38,6 +38,14 @@ struct BaseOfferMessage {
   std::vector<Hash128> chunk_hashes;
   std::vector<Span> spans;
   int32_t threads = 0;
+};
+
+struct CaughtUpMessage {
+  uint32_t round = 0;
+  uint32_t base_chunks = 0;
+  uint32_t sync_chunks = 0;
+  uint64_t bytes = 0;
+  std::vector<Span> spans;
 };
 
 struct ProgressMessage {
@@ -72,7 +80,7 @@ struct LeaveMessage {
   std::string reason;
 };
 
-using WorkerMessage = std::variant<JoinMessage, BaseOfferMessage, ProgressMessage,
+using WorkerMessage = std::variant<JoinMessage, BaseOfferMessage, CaughtUpMessage, ProgressMessage,
                                    RoundReportMessage, EvaluationReportMessage, LeaveMessage>;
 
 // ---- from the coordinator ----
@@ -87,13 +95,20 @@ struct WelcomeMessage {
 
 struct ProvideBaseMessage {};
 
+/// In chunk_rounds: the worker's chunk is no base of the run.
+inline constexpr uint32_t kNoBase = UINT32_MAX;
+
+struct CatchUpMessage {
+  uint32_t committed_rounds = 0;
+  std::vector<uint32_t> chunk_rounds;  // none: as the worker said last
+};
+
 struct StartRoundMessage {
   uint32_t round = 0;
   bool evaluate = false;
   uint32_t evaluation_part = 0;
   uint32_t evaluation_parts = 1;
   Hash128 base_root;
-  std::vector<uint32_t> repair_chunks;
 };
 
 struct FinishMessage {
@@ -108,8 +123,8 @@ struct GoodbyeMessage {
   std::string reason;
 };
 
-using CoordinatorMessage = std::variant<WelcomeMessage, ProvideBaseMessage, StartRoundMessage,
-                                        FinishMessage, GoodbyeMessage>;
+using CoordinatorMessage = std::variant<WelcomeMessage, ProvideBaseMessage, CatchUpMessage,
+                                        StartRoundMessage, FinishMessage, GoodbyeMessage>;
 
 // ---- bulk ----
 

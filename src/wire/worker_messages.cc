@@ -110,6 +110,25 @@ StatusOr<BaseOfferMessage> Read(const v1::BaseOffer& proto) {
   return message;
 }
 
+void Fill(const CaughtUpMessage& message, v1::WorkerMessage& proto) {
+  v1::CaughtUp& caught_up = *proto.mutable_caught_up();
+  caught_up.set_round(message.round);
+  caught_up.set_base_chunks(message.base_chunks);
+  caught_up.set_sync_chunks(message.sync_chunks);
+  caught_up.set_bytes(message.bytes);
+  FillSpans(message.spans, *caught_up.mutable_spans());
+}
+
+StatusOr<CaughtUpMessage> Read(const v1::CaughtUp& proto) {
+  INTERLUDE_RETURN_IF_ERROR(CheckAtMost("bytes", proto.bytes(), static_cast<uint64_t>(kMost)));
+  CaughtUpMessage message{.round = proto.round(),
+                          .base_chunks = proto.base_chunks(),
+                          .sync_chunks = proto.sync_chunks(),
+                          .bytes = proto.bytes()};
+  INTERLUDE_ASSIGN_OR_RETURN(message.spans, ReadSpans(proto.spans()));
+  return message;
+}
+
 void Fill(const ProgressMessage& message, v1::WorkerMessage& proto) {
   v1::Progress& progress = *proto.mutable_progress();
   progress.set_round(message.round);
@@ -215,6 +234,8 @@ StatusOr<WorkerMessage> FromProto(const v1::WorkerMessage& message) {
       return Wrap(Read(message.join()), "Join");
     case v1::WorkerMessage::kBaseOffer:
       return Wrap(Read(message.base_offer()), "BaseOffer");
+    case v1::WorkerMessage::kCaughtUp:
+      return Wrap(Read(message.caught_up()), "CaughtUp");
     case v1::WorkerMessage::kProgress:
       return Wrap(Read(message.progress()), "Progress");
     case v1::WorkerMessage::kRoundReport:

@@ -298,7 +298,8 @@ StatusOr<uint32_t> UploadBase(WorkerContext& context) {
 }
 
 StatusOr<uint32_t> RepairBase(WorkerContext& context, uint32_t round,
-                              const std::vector<uint32_t>& chunks, PhaseTimer& timer) {
+                              const std::vector<uint32_t>& chunks, PhaseTimer& timer,
+                              const std::function<void(uint32_t, uint32_t)>& replaced) {
   WorkerModel& model = context.model;
   CallGroup calls;
   const BulkLink link{context.bulk, context.worker, context.session, calls};
@@ -312,7 +313,10 @@ StatusOr<uint32_t> RepairBase(WorkerContext& context, uint32_t round,
     INTERLUDE_RETURN_IF_ERROR(model.copy().ReplaceBase(completed.chunk, stage(completed.chunk)));
     model.staging().Release(completed.chunk);
     const Hash128 hash = model.copy().BaseHash(completed.chunk);
-    if (hash == completed.hashes.base) return OkStatus();
+    if (hash == completed.hashes.base) {
+      if (replaced) replaced(completed.chunk, completed.hashes.base_round);
+      return OkStatus();
+    }
     return DataLossError(
         "round {}, chunk {}: the repaired base hashes to {}, the coordinator says {}; this "
         "machine's memory may be faulty",

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <vector>
 
 #include "worker/exchange.h"
 #include "worker/process_phase.h"
@@ -13,39 +12,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kProgressEvery{250};
 
-/// The numbers come from the network.
-Status CheckChunks(const WorkerModel& model, const StartRoundMessage& start) {
-  std::vector<bool> seen(model.num_chunks());
-  for (const uint32_t chunk : start.repair_chunks) {
-    if (chunk >= model.num_chunks()) {
-      return InvalidArgumentError(
-          "round {} begins with the repair of chunk {}, but the layout has {} chunks", start.round,
-          chunk, model.num_chunks());
-    }
-    if (seen[chunk]) {
-      return InvalidArgumentError("round {} begins with the repair of chunk {} twice", start.round,
-                                  chunk);
-    }
-    seen[chunk] = true;
-  }
-  return OkStatus();
-}
-
-StatusOr<uint32_t> AgreeOnBase(WorkerContext& context, const StartRoundMessage& start) {
-  INTERLUDE_RETURN_IF_ERROR(CheckChunks(context.model, start));
-  StatusOr<uint32_t> retries = 0u;
-  if (!start.repair_chunks.empty()) {
-    PhaseTimer share(Phase::kShareBase, start.round, context.worker, context.clock);
-    retries = RepairBase(context, start.round, start.repair_chunks, share);
-    if (!retries.ok()) return retries;
-    context.spans.Record(share.Finish());
-  }
+Status AgreeOnBase(WorkerContext& context, const StartRoundMessage& start) {
   const Hash128 root = context.model.Root();
-  if (root != start.base_root) {
-    return DataLossError("worker {}: the base of round {} has root {}, the coordinator's has {}",
-                         context.worker, start.round, root.ToHex(), start.base_root.ToHex());
-  }
-  return retries;
+  if (root == start.base_root) return OkStatus();
+  return DataLossError("worker {}: the base of round {} has root {}, the coordinator's has {}",
+                       context.worker, start.round, root.ToHex(), start.base_root.ToHex());
 }
 
 /// Tells the coordinator how far training is, at most every kProgressEvery.
@@ -103,7 +74,7 @@ Status Evaluate(WorkerContext& context, uint32_t after_rounds, uint32_t part, ui
 }
 
 StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& start) {
-  INTERLUDE_ASSIGN_OR_RETURN(const uint32_t repair_retries, AgreeOnBase(context, start));
+  INTERLUDE_RETURN_IF_ERROR(AgreeOnBase(context, start));
   if (start.evaluate) {
     INTERLUDE_RETURN_IF_ERROR(
         Evaluate(context, start.round - 1, start.evaluation_part, start.evaluation_parts));
@@ -111,17 +82,16 @@ StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& sta
   INTERLUDE_ASSIGN_OR_RETURN(const TrainResult trained, Train(context, start.round));
   INTERLUDE_ASSIGN_OR_RETURN(const ExchangeResult exchanged,
                              RunExchange(context, start.round, trained.samples));
-  const auto repaired = static_cast<uint32_t>(start.repair_chunks.size());
   context.control.Send(RoundReportMessage{.round = start.round,
                                           .root = context.model.Root(),
                                           .samples = trained.samples,
                                           .mean_loss = trained.mean_loss,
                                           .last_loss = trained.last_loss,
-                                          .repaired_chunks = repaired + exchanged.repaired_chunks,
+                                          .repaired_chunks = exchanged.repaired_chunks,
                                           .upload_bytes = exchanged.upload_bytes,
                                           .download_bytes = exchanged.download_bytes,
                                           .spans = context.spans.Take()});
-  return repair_retries + exchanged.retries;
+  return exchanged.retries;
 }
 
 }  // namespace interlude

@@ -9,10 +9,9 @@
 
 namespace interlude {
 
-/// Makes the base the coordinator's (repairing the chunks it names), evaluates if asked, trains,
-/// exchanges and reports. InvalidArgument for chunks that the layout has not; DataLoss when the
-/// base is not the coordinator's even so; else as the trainer and RunExchange. Cancelled when
-/// keep_going said no. Returns the retries.
+/// Evaluates if asked, trains, exchanges and reports. DataLoss when the base is not the
+/// coordinator's; else as the trainer and RunExchange. Cancelled when keep_going said no. Returns
+/// the retries.
 StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& start);
 
 /// Scores the parameters and sends the report. The span belongs to the round that waits for it, the

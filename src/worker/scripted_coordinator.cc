@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codec/chunk_codec.h"
+#include "worker/synthetic_trainer.h"
 
 namespace interlude {
 namespace {
@@ -45,6 +46,15 @@ std::span<float> ScriptedCoordinator::BaseChunk(uint32_t chunk) {
   return std::span(base_).subspan(range.begin, range.count);
 }
 
+uint32_t ScriptedCoordinator::BaseRound(uint32_t chunk) {
+  MutexLock lock(mutex_);
+  uint32_t newest = 0;
+  for (const auto& [round, syncs] : seen_.syncs) {
+    if (syncs.size() > chunk) newest = round;
+  }
+  return newest;
+}
+
 // ---- session ----
 
 grpc::Status ScriptedCoordinator::Session(grpc::ServerContext* context, SessionStream* stream) {
@@ -59,6 +69,8 @@ StatusOr<WorkerMessage> ScriptedCoordinator::ReadOne(SessionStream& stream) {
   MutexLock lock(mutex_);
   if (const auto* progress = std::get_if<ProgressMessage>(&message))
     seen_.progress.push_back(*progress);
+  if (const auto* caught_up = std::get_if<CaughtUpMessage>(&message))
+    seen_.caught_up.push_back(*caught_up);
   if (const auto* report = std::get_if<RoundReportMessage>(&message))
     seen_.reports.push_back(*report);
   if (const auto* report = std::get_if<EvaluationReportMessage>(&message))
@@ -100,14 +112,9 @@ Status ScriptedCoordinator::PlaySession(SessionStream& stream) {
   INTERLUDE_ASSIGN_OR_RETURN(const WorkerMessage offer, ReadOne(stream));
   MakeBase(std::get<BaseOfferMessage>(offer));
   if (script_.drop_while_gathering) return SayGoodbye(stream);
-  stream.Write(ToProto(CoordinatorMessage(ProvideBaseMessage{})));
-  {
-    MutexLock lock(mutex_);
-    while (!base_uploaded_) changed_.Wait(mutex_);
-    seen_.first_base = base_;
-    for (const uint32_t chunk : script_.repair_at_start) BaseChunk(chunk)[0] += 1.0f;
-  }
-  for (uint32_t round = kFirstRound; round <= script_.config.round.rounds; ++round) {
+  INTERLUDE_RETURN_IF_ERROR(script_.history > 0 ? LetCatchUp(stream) : ShareBase(stream));
+  const uint32_t first = kFirstRound + script_.history + script_.rounds_meanwhile;
+  for (uint32_t round = first; round <= script_.config.round.rounds; ++round) {
     INTERLUDE_RETURN_IF_ERROR(PlayRound(stream, round));
   }
   if (script_.silent_goodbye) return OkStatus();
@@ -117,6 +124,60 @@ Status ScriptedCoordinator::PlaySession(SessionStream& stream) {
     INTERLUDE_RETURN_IF_ERROR(ReadUntil<EvaluationReportMessage>(stream));
   }
   return SayGoodbye(stream);
+}
+
+Status ScriptedCoordinator::ShareBase(SessionStream& stream) {
+  stream.Write(ToProto(CoordinatorMessage(ProvideBaseMessage{})));
+  CatchUpMessage message;
+  {
+    MutexLock lock(mutex_);
+    while (!base_uploaded_) changed_.Wait(mutex_);
+    seen_.first_base = base_;
+    message.chunk_rounds.resize(seen_.layout.num_chunks());
+    for (const uint32_t chunk : script_.differ_at_start) {
+      BaseChunk(chunk)[0] += 1.0f;
+      message.chunk_rounds[chunk] = kNoBase;
+    }
+  }
+  stream.Write(ToProto(CoordinatorMessage(message)));
+  return OkStatus();
+}
+
+Status ScriptedCoordinator::LetCatchUp(SessionStream& stream) {
+  const auto trainer = CreateSyntheticTrainer(script_.config, 0, 1).value();
+  const std::span<const float> parameters = trainer->parameters();
+  base_.assign(parameters.begin(), parameters.end());
+  uint32_t round = 0;
+  while (round < script_.history) PassRound(++round);
+  PassRound(round + 1, script_.merged_of_open_round);
+  CatchUpMessage message{.committed_rounds = round, .chunk_rounds = script_.chunk_rounds};
+  if (message.chunk_rounds.empty()) message.chunk_rounds.resize(seen_.layout.num_chunks());
+  stream.Write(ToProto(CoordinatorMessage(message)));
+  if (script_.drop_in_catch_up) {
+    {
+      MutexLock lock(mutex_);
+      while (seen_.downloads.empty()) changed_.Wait(mutex_);
+    }
+    return SayGoodbye(stream);
+  }
+  INTERLUDE_RETURN_IF_ERROR(ReadUntil<CaughtUpMessage>(stream));
+  while (round < script_.history + script_.rounds_meanwhile) PassRound(++round);
+  return OkStatus();
+}
+
+void ScriptedCoordinator::PassRound(uint32_t round, uint32_t end) {
+  MutexLock lock(mutex_);
+  end = std::min(end, seen_.layout.num_chunks());
+  for (auto chunk = static_cast<uint32_t>(seen_.syncs[round].size()); chunk < end; ++chunk) {
+    std::vector<float> move(BaseChunk(chunk).size());
+    for (size_t i = 0; i < move.size(); ++i)
+      move[i] = 1e-3f * static_cast<float>((i * 7 + round * 13) % 17);
+    std::vector<std::byte> payload(EncodedBytes(codec(), move.size()));
+    std::vector<float> from(move.size());
+    EncodeUpdate(codec(), move, {}, from, payload, pool_);
+    Merge(round, chunk, payload);
+  }
+  if (end == seen_.layout.num_chunks()) seen_.roots[round] = RootHash(seen_.bases[round]);
 }
 
 Status ScriptedCoordinator::SayGoodbye(SessionStream& stream) {
@@ -130,8 +191,6 @@ StartRoundMessage ScriptedCoordinator::StartOf(uint32_t round) const {
   const auto before = seen_.roots.find(round - 1);
   StartRoundMessage start{.round = round,
                           .evaluate = script_.evaluate_first && round == kFirstRound};
-  if (round == kFirstRound) start.repair_chunks = script_.repair_at_start;
-  if (script_.name_unknown_chunk) start.repair_chunks = {seen_.layout.num_chunks()};
   if (before != seen_.roots.end()) start.base_root = before->second;
   return start;
 }
@@ -212,10 +271,7 @@ Status ScriptedCoordinator::StoreUpload(grpc::ServerReader<v1::UploadMessage>& r
   if (script_.drop_in_round) return OkStatus();
   for (uint32_t chunk = 0; chunk < layout.num_chunks(); ++chunk)
     Merge(header.round, chunk, chunks[chunk]);
-  std::vector<Hash128> hashes;
-  for (uint32_t chunk = 0; chunk < layout.num_chunks(); ++chunk)
-    hashes.push_back(HashFloats(BaseChunk(chunk)));
-  seen_.roots[header.round] = RootHash(hashes);
+  seen_.roots[header.round] = RootHash(seen_.bases[header.round]);
   return OkStatus();
 }
 
@@ -228,6 +284,7 @@ void ScriptedCoordinator::Merge(uint32_t round, uint32_t chunk,
   EncodeUpdate(codec(), update, {}, base, sync, pool_);
   if (Contains(script_.diverging_chunks, chunk)) base[0] += 1.0f;
   seen_.syncs[round].push_back(std::move(sync));
+  seen_.bases[round].push_back(HashFloats(base));
 }
 
 // ---- download ----
@@ -242,6 +299,7 @@ grpc::Status ScriptedCoordinator::Download(grpc::ServerContext* context,
     MutexLock lock(mutex_);
     seen_.downloads.push_back(*order);
     seen_.bulk_connections.insert(context->peer());
+    changed_.NotifyAll();
     // Whether the delta is in already: with a barrier it must be.
     if (order->kind == DownloadKind::kSync && seen_.deltas.count(order->round) == 0) {
       seen_.download_during_upload = true;
@@ -253,6 +311,10 @@ grpc::Status ScriptedCoordinator::Download(grpc::ServerContext* context,
     std::iota(chunks.begin(), chunks.end(), 0u);
   }
   if (order->kind == DownloadKind::kBase) return ToGrpc(SendBase(*writer, chunks));
+  if (order->round < script_.first_retained)
+    return ToGrpc(NotFoundError("the sync delta of round {} is no longer retained", order->round));
+  if (script_.merged_of_open_round > 0 && order->round == script_.history + 1)
+    PassRound(order->round);
   return ToGrpc(SendSync(*context, *writer, order->round, chunks));
 }
 
@@ -274,9 +336,10 @@ Status ScriptedCoordinator::SendSync(grpc::ServerContext& context,
     attempt = download_attempts_[round]++;
   }
   for (const uint32_t chunk : chunks) {
+    if (script_.drop_in_catch_up) return CancelledError("dropped");
     if (!AwaitSync(context, round, chunk)) return CancelledError("the worker gave up");
     const std::vector<std::byte>& payload = seen_.syncs[round][chunk];
-    const ChunkHashes hashes{.payload = HashBytes(payload), .base = HashFloats(BaseChunk(chunk))};
+    const ChunkHashes hashes{.payload = HashBytes(payload), .base = seen_.bases[round][chunk]};
     const bool sent = SendChunk(chunk, payload, hashes, [&](v1::Piece& piece, auto bytes) {
       piece.set_payload(bytes.data(), bytes.size());
       if (script_.on_sync_piece && !script_.on_sync_piece(attempt, piece)) return false;
@@ -292,7 +355,8 @@ Status ScriptedCoordinator::SendBase(grpc::ServerWriter<v1::Piece>& writer,
   for (const uint32_t chunk : chunks) {
     const std::span<const std::byte> payload = std::as_bytes(BaseChunk(chunk));
     const Hash128 hash = HashBytes(payload);
-    SendChunk(chunk, payload, {.payload = hash, .base = hash}, [&](v1::Piece& piece, auto bytes) {
+    const ChunkHashes hashes{.payload = hash, .base = hash, .base_round = BaseRound(chunk)};
+    SendChunk(chunk, payload, hashes, [&](v1::Piece& piece, auto bytes) {
       piece.set_payload(bytes.data(), bytes.size());
       if (script_.on_base_piece) script_.on_base_piece(piece);
       return writer.Write(piece);

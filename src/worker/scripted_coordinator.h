@@ -25,13 +25,20 @@ namespace interlude {
 /// What the coordinator does to the worker. Attempts count from 0 within a round.
 struct Script {
   RunConfig config;
-  Status refuse_join;           // not OK: the Session's answer to Join
-  bool silent_goodbye = false;  // closes instead of saying Goodbye
-  Status goodbye;               // said after the last round's report
-  std::vector<uint32_t>
-      repair_at_start;  // named in the first StartRound; the coordinator's base differs there
-  bool name_unknown_chunk =
-      false;  // the first StartRound asks to repair a chunk that the layout has not
+  Status refuse_join;                     // not OK: the Session's answer to Join
+  bool silent_goodbye = false;            // closes instead of saying Goodbye
+  Status goodbye;                         // said after the last round's report
+  std::vector<uint32_t> differ_at_start;  // chunks in which the coordinator's first base differs
+  /// Rounds that were made before the worker comes; it gives no base then.
+  uint32_t history = 0;
+  /// With a history, what CatchUp tells; none: that all chunks stand after 0 rounds.
+  std::vector<uint32_t> chunk_rounds;
+  uint32_t rounds_meanwhile = 0;  // made between CaughtUp and the first StartRound
+  uint32_t first_retained = 0;    // sync deltas of rounds before it are not to be had
+  /// With a history, the round after it is open and so many chunks are merged; the others are when
+  /// its sync delta is asked for.
+  uint32_t merged_of_open_round = 0;
+  bool drop_in_catch_up = false;  // says Goodbye{goodbye} when the first sync chunk is asked for
   bool wrong_base_root = false;
   bool evaluate_first = false;
   bool drop_while_gathering = false;  // says Goodbye{goodbye} instead of asking for the base
@@ -55,10 +62,12 @@ struct Seen {
   std::vector<float> first_base;
   std::map<uint32_t, std::vector<std::vector<std::byte>>> deltas;  // round -> chunk -> payload
   std::map<uint32_t, std::vector<std::vector<std::byte>>> syncs;  // as the coordinator applied them
-  std::map<uint32_t, Hash128> roots;  // the coordinator's, after each round
+  std::map<uint32_t, std::vector<Hash128>> bases;  // the hash of each chunk after each round
+  std::map<uint32_t, Hash128> roots;               // the coordinator's, after each round
   std::vector<UploadHeader> uploads;
   std::vector<DownloadOrder> downloads;
   std::vector<ProgressMessage> progress;
+  std::vector<CaughtUpMessage> caught_up;
   std::vector<RoundReportMessage> reports;
   std::vector<EvaluationReportMessage> evaluations;
   std::vector<LeaveMessage> leaves;
@@ -88,6 +97,10 @@ class ScriptedCoordinator final : public v1::Coordinator::Service {
   Status PlaySession(SessionStream& stream);
   /// Says Goodbye{goodbye} and reads until the worker has left.
   Status SayGoodbye(SessionStream& stream);
+  Status ShareBase(SessionStream& stream);
+  Status LetCatchUp(SessionStream& stream);
+  /// A round of others moves every chunk of the base below `end` a little, each once.
+  void PassRound(uint32_t round, uint32_t end = UINT32_MAX);
   Status PlayRound(SessionStream& stream, uint32_t round);
   StatusOr<WorkerMessage> ReadOne(SessionStream& stream);
   /// Reads, keeping all, until a message of this kind; Cancelled when the worker leaves instead.
@@ -103,6 +116,7 @@ class ScriptedCoordinator final : public v1::Coordinator::Service {
   Status SendBase(grpc::ServerWriter<v1::Piece>& writer, const std::vector<uint32_t>& chunks);
   bool AwaitSync(grpc::ServerContext& context, uint32_t round, uint32_t chunk);
   std::span<float> BaseChunk(uint32_t chunk);
+  uint32_t BaseRound(uint32_t chunk);
   Codec codec() const;
 
   const Script script_;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "protocol/worker_session.h"
+#include "worker/catch_up.h"
 #include "worker/channels.h"
 #include "worker/exchange.h"
 #include "worker/process_phase.h"
@@ -40,11 +41,13 @@ class Worker {
   Status HandleMessages();
   Handled On(const WelcomeMessage& welcome);
   Handled On(const ProvideBaseMessage&);
+  Handled On(const CatchUpMessage& message);
   Handled On(const StartRoundMessage& start);
   Handled On(const FinishMessage& finish);
   Handled On(const GoodbyeMessage& goodbye);
 
   Status MakeModel(const WelcomeMessage& welcome);
+  Status BringBase(std::vector<uint32_t> chunk_rounds, uint32_t least_round, uint32_t round);
   void ChooseThreads();
   bool KeepGoing() const { return !stop_() && !control_->over(); }
   Status Heard(const GoodbyeMessage& goodbye);
@@ -60,6 +63,7 @@ class Worker {
   const CpuLimits limits_ = ReadCpuLimits();
   int threads_ = 1;
   WorkerSession session_;
+  uint32_t base_round_ = 0;  // after how many rounds the base stands, once it has caught up
   bool goodbye_heard_ = false;
   WorkerOutcome outcome_;
   RunConfig config_;
@@ -143,10 +147,41 @@ Worker::Handled Worker::On(const ProvideBaseMessage&) {
   return false;
 }
 
+/// To `least_round` or a later one, and tells the coordinator what it took. The span's round is
+/// `round`.
+Status Worker::BringBase(std::vector<uint32_t> chunk_rounds, uint32_t least_round, uint32_t round) {
+  PhaseTimer share(Phase::kShareBase, round, context_->worker, clock_);
+  INTERLUDE_ASSIGN_OR_RETURN(const CatchUpResult result,
+                             CatchUp(*context_, std::move(chunk_rounds), least_round, share));
+  if (share.entered()) spans_.Record(share.Finish());
+  base_round_ = result.round;
+  outcome_.retries += result.retries;
+  control_->Send(CaughtUpMessage{.round = result.round,
+                                 .base_chunks = result.base_chunks,
+                                 .sync_chunks = result.sync_chunks,
+                                 .bytes = result.bytes,
+                                 .spans = spans_.Take()});
+  return OkStatus();
+}
+
+Worker::Handled Worker::On(const CatchUpMessage& message) {
+  INTERLUDE_RETURN_IF_ERROR(session_.AskedToCatchUp());
+  std::vector<uint32_t> chunk_rounds = message.chunk_rounds;
+  if (chunk_rounds.empty()) chunk_rounds.assign(model_->num_chunks(), base_round_);
+  INTERLUDE_RETURN_IF_ERROR(
+      BringBase(std::move(chunk_rounds), message.committed_rounds, kBeforeRounds));
+  return false;
+}
+
 Worker::Handled Worker::On(const StartRoundMessage& start) {
   INTERLUDE_RETURN_IF_ERROR(session_.RoundStarted(start.round));
+  if (base_round_ + 1 < start.round) {
+    INTERLUDE_RETURN_IF_ERROR(BringBase(std::vector<uint32_t>(model_->num_chunks(), base_round_),
+                                        start.round - 1, start.round));
+  }
   INTERLUDE_ASSIGN_OR_RETURN(const uint32_t retries, RunRound(*context_, start));
   INTERLUDE_RETURN_IF_ERROR(session_.RoundReported(start.round));
+  base_round_ = start.round;
   outcome_.retries += retries;
   ++outcome_.rounds;
   return false;

@@ -159,13 +159,14 @@ TEST(Worker, ABaseThatIsNotTheCoordinatorsIsDataLossBeforeAnyTraining) {
   EXPECT_TRUE(run.seen.progress.empty());
 }
 
-TEST(Worker, ARepairOfAChunkThatIsNotThereIsRefused) {
+TEST(Worker, RoundsOfMoreChunksThanThereAreAreRefused) {
   Script script = SmallScript();
-  script.evaluate_first = true;
-  script.name_unknown_chunk = true;
+  script.history = 1;
+  script.chunk_rounds.resize(7);
   const Played run = Play(script);
   EXPECT_EQ(run.outcome.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(run.outcome.status().message(), HasSubstr("chunk 6, but the layout has 6 chunks"));
+  EXPECT_THAT(run.outcome.status().message(),
+              HasSubstr("the rounds of 7 chunks, the layout has 6"));
 }
 
 TEST_P(WorkerFaults, NanInTheParametersIsToldByNameAndNotSent) {

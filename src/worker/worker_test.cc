@@ -128,19 +128,21 @@ TEST(Worker, TakesItsThreadsFromItsOptionsElseFromTheConfigurationElseFromTheMac
 /// (round, chunks) of each span of sharing the base.
 std::vector<std::pair<uint32_t, uint32_t>> Shared(const Seen& seen) {
   std::vector<std::pair<uint32_t, uint32_t>> shared;
-  for (const RoundReportMessage& report : seen.reports) {
-    for (const Span& span : report.spans) {
+  const auto add = [&](const std::vector<Span>& spans) {
+    for (const Span& span : spans) {
       if (span.phase == Phase::kShareBase) shared.emplace_back(span.round, span.chunks);
     }
-  }
+  };
+  for (const CaughtUpMessage& caught_up : seen.caught_up) add(caught_up.spans);
+  for (const RoundReportMessage& report : seen.reports) add(report.spans);
   return shared;
 }
 
 TEST(Worker, SharingTheBaseIsAPhaseOfItsOwn) {
   EXPECT_THAT(Shared(Play({.config = SmallConfig()}).seen),
               ElementsAre(std::pair(kBeforeRounds, 6u)));
-  EXPECT_THAT(Shared(Play({.config = SmallConfig(), .repair_at_start = {1, 5}}).seen),
-              ElementsAre(std::pair(kBeforeRounds, 6u), std::pair(1u, 2u)));
+  EXPECT_THAT(Shared(Play({.config = SmallConfig(), .differ_at_start = {1, 5}}).seen),
+              ElementsAre(std::pair(kBeforeRounds, 6u), std::pair(kBeforeRounds, 2u)));
 }
 
 TEST(Worker, HeadersNameKindRoundCodecAndSamples) {
@@ -210,14 +212,14 @@ TEST(Worker, EvaluatesWhenToldToAndAtTheEnd) {
   }
 }
 
-TEST(Worker, FetchesTheChunksItIsToldToRepairBeforeItTrains) {
-  Script script{.config = SmallConfig(), .repair_at_start = {1, 5}};
+TEST(Worker, FetchesTheChunksOfTheFirstBaseThatDifferBeforeItTrains) {
+  Script script{.config = SmallConfig(), .differ_at_start = {1, 5}};
   const Played run = Play(script);
   ASSERT_TRUE(run.outcome.ok()) << run.outcome.status().ToString();
   EXPECT_EQ(run.seen.downloads[0].kind, DownloadKind::kBase);
   EXPECT_THAT(run.seen.downloads[0].chunks, ElementsAre(1, 5));
-  EXPECT_EQ(run.seen.reports[0].repaired_chunks, 2u);
-  EXPECT_EQ(run.seen.reports[1].repaired_chunks, 0u);
+  EXPECT_EQ(run.seen.caught_up[0].base_chunks, 2u);
+  EXPECT_EQ(run.seen.reports[0].repaired_chunks, 0u);
   EXPECT_EQ(run.seen.reports[2].root, run.seen.roots.at(3));
 }
 
