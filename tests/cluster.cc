@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
@@ -41,6 +42,13 @@ class Recording final : public LocalTrainer {
   FinalParameters& final_parameters_;
 };
 
+std::unique_ptr<LocalTrainer> MustMakeTrainer(const RunConfig& config, WorkerId worker,
+                                              uint32_t workers) {
+  return CreateSyntheticTrainer(config, worker, workers).value();
+}
+
+}  // namespace
+
 TrainerFactory MakeFactory(const ClusterOptions& options, FinalParameters& final_parameters) {
   return [&options, &final_parameters](const RunConfig& config, WorkerId worker, uint32_t workers,
                                        int /*threads*/) -> StatusOr<std::unique_ptr<LocalTrainer>> {
@@ -51,13 +59,6 @@ TrainerFactory MakeFactory(const ClusterOptions& options, FinalParameters& final
         std::make_unique<Recording>(std::move(trainer), worker, final_parameters));
   };
 }
-
-std::unique_ptr<LocalTrainer> MustMakeTrainer(const RunConfig& config, WorkerId worker,
-                                              uint32_t workers) {
-  return CreateSyntheticTrainer(config, worker, workers).value();
-}
-
-}  // namespace
 
 void FinalParameters::Put(WorkerId worker, std::vector<float> values) {
   MutexLock lock(mutex_);
@@ -118,7 +119,27 @@ ClusterResult RunCluster(const ClusterOptions& options) {
   return result;
 }
 
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+std::unique_ptr<LocalTrainer> FlipOneBit(std::unique_ptr<LocalTrainer> trainer, size_t position) {
+  uint32_t bits = 0;
+  float& value = trainer->parameters()[position];
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits ^= 1;
+  std::memcpy(&value, &bits, sizeof(bits));
+  return trainer;
+}
+
 std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uint32_t rounds) {
+  std::set<WorkerId> all;
+  for (uint32_t w = 0; w < workers; ++w) all.insert(static_cast<WorkerId>(w));
+  return ReplaySerially(config, workers, std::vector<std::set<WorkerId>>(rounds, all));
+}
+
+std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers,
+                                  const std::vector<std::set<WorkerId>>& members) {
   ThreadPool pool(1);
   std::vector<std::unique_ptr<LocalTrainer>> trainers;
   for (uint32_t w = 0; w < workers; ++w)
@@ -131,9 +152,12 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uin
   std::vector<float> base(trainers[0]->parameters().begin(), trainers[0]->parameters().end());
   std::vector<float> state(layout.total_params() * per_param);
   std::vector<float> residual(codec == Codec::kQ4 ? layout.total_params() : 0);
-  for (uint32_t round = 1; round <= rounds; ++round) {
+  for (uint32_t round = 1; round <= members.size(); ++round) {
     std::vector<uint64_t> samples;
-    for (auto& trainer : trainers) {
+    std::vector<LocalTrainer*> present;
+    for (const WorkerId worker : members[round - 1])
+      present.push_back(trainers[static_cast<size_t>(worker)].get());
+    for (LocalTrainer* trainer : present) {
       std::copy(base.begin(), base.end(), trainer->parameters().begin());
       const TrainRequest request{round, uint64_t{round - 1} * config.round.local_steps,
                                  config.round.local_steps};
@@ -148,8 +172,8 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uin
       const std::span<float> base_chunk = std::span(base).subspan(range.begin, range.count);
       std::vector<float> sum(range.count);
       std::vector<std::byte> payload(EncodedBytes(codec, range.count));
-      for (size_t w = 0; w < trainers.size(); ++w) {
-        EncodeDelta(codec, trainers[w]->parameters().subspan(range.begin, range.count), base_chunk,
+      for (size_t w = 0; w < present.size(); ++w) {
+        EncodeDelta(codec, present[w]->parameters().subspan(range.begin, range.count), base_chunk,
                     {}, payload, pool);
         DecodeAccumulate(codec, payload, weights[w], sum, pool);
       }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,10 @@ struct ClusterResult {
   std::map<WorkerId, std::vector<float>> parameters;  // at the end, by worker id
 };
 
+/// Makes synthetic trainers, each through the options' hook, that leave their parameters. Both
+/// outlive the factory.
+TrainerFactory MakeFactory(const ClusterOptions& options, FinalParameters& final_parameters);
+
 /// Runs it to its end.
 ClusterResult RunCluster(const ClusterOptions& options);
 
@@ -56,6 +61,14 @@ std::string FreshDirectory(const std::string& name);
 /// The base after `rounds` rounds, computed one chunk after the other on one thread without any
 /// network: what the run must come to, bit for bit. `config` without error feedback.
 std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uint32_t rounds);
+/// The same where not all took part in each round: `members[r - 1]` did in round r.
+std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers,
+                                  const std::vector<std::set<WorkerId>>& members);
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b);
+
+/// Changes the lowest bit of one starting parameter.
+std::unique_ptr<LocalTrainer> FlipOneBit(std::unique_ptr<LocalTrainer> trainer, size_t position);
 
 /// The parameters in a model.safetensors, flat, in the layout's order.
 StatusOr<std::vector<float>> ReadModel(const std::string& path, const Layout& layout);

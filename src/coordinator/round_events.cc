@@ -167,7 +167,8 @@ Status RoundThread::MakeExchange(const Layout& layout) {
 }
 
 Status RoundThread::Said(WorkerId worker, CaughtUpMessage& message) {
-  const bool waited = machine_.membership().stage(worker) == WorkerStage::kReady;
+  const auto behind = [&] { return machine_.membership().stage(worker) == WorkerStage::kReady; };
+  const bool was_behind = behind();
   INTERLUDE_RETURN_IF_ERROR(machine_.CaughtUp(worker, message.round, shared_.clock.Now()));
   book_.WorkerSpans(worker, std::move(message.spans));
   const uint32_t passed = machine_.committed_rounds() - members_[worker].behind_since;
@@ -178,7 +179,7 @@ Status RoundThread::Said(WorkerId worker, CaughtUpMessage& message) {
                             message.round, message.base_chunks, message.sync_chunks, message.bytes,
                             passed));
   }
-  if (waited) observer_.CaughtUp(worker, message.round, passed);
+  if (was_behind && !behind()) observer_.CaughtUp(worker, message.round, passed);
   return OkStatus();
 }
 

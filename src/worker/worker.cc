@@ -261,7 +261,8 @@ Status Worker::Depart(const Status& status) {
   if (stop_()) return DepartAsTold();
   const bool maybe_ended_from_there =
       status.code() == StatusCode::kCancelled || status.code() == StatusCode::kUnavailable ||
-      status.code() == StatusCode::kAborted || status.code() == StatusCode::kFailedPrecondition;
+      status.code() == StatusCode::kAborted || status.code() == StatusCode::kFailedPrecondition ||
+      status.code() == StatusCode::kPermissionDenied;
   if (maybe_ended_from_there && control_->OverWithin(kGoodbyeLag)) {
     const Status word = CoordinatorsWord();
     if (!goodbye_heard_ && stop_()) return DepartAsTold();
