@@ -27,7 +27,7 @@ class Watch final : public RunObserver {
   void CatchUpBegan(WorkerId, uint32_t) override {
     Note([&] { began_ = true; });
   }
-  void CaughtUp(WorkerId, uint32_t, uint32_t) override {
+  void CaughtUp(WorkerId, uint32_t) override {
     Note([&] { caught_up_ = true; });
   }
   void RoundEnded(const RoundLine& line) override {

@@ -28,6 +28,9 @@ class Recording final : public LocalTrainer {
   }
   const Layout& layout() const override { return inner_->layout(); }
   std::span<float> parameters() override { return inner_->parameters(); }
+  StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& config) override {
+    return inner_->MakeDeviceCopy(config);
+  }
   StatusOr<TrainResult> TrainRound(const TrainRequest& request,
                                    const StepCallback& on_step) override {
     return inner_->TrainRound(request, on_step);

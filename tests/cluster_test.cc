@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "ledger/run_database.h"
+#include "worker/host_model_copy.h"
 #include "worker/synthetic_trainer.h"
 
 namespace interlude {
@@ -203,6 +204,91 @@ TEST(Cluster, AJoinerWithAFlippedBitIsRepairedByExactlyItsChunk) {
   }
   EXPECT_THAT(shared, testing::UnorderedElementsAre(std::pair(kBeforeRounds, 0),
                                                     std::pair(kBeforeRounds, 2)));
+}
+
+/// A copy of the model in host memory, in which a bit of one chunk's base flips before the chunk's
+/// second sync delta is applied.
+class LosesABit final : public ModelCopy {
+ public:
+  LosesABit(LocalTrainer& trainer, const RoundConfig& config, uint32_t chunk)
+      : inner_(trainer, Codec::kQ4, config.error_feedback),
+        layout_(trainer.layout()),
+        chunk_(chunk) {}
+  EncodeOutcome Encode(uint32_t chunk, std::span<std::byte> out, Hash128& payload_hash) override {
+    return inner_.Encode(chunk, out, payload_hash);
+  }
+  void Apply(uint32_t chunk, std::span<const std::byte> payload) override {
+    if (chunk == chunk_ && ++applied_ == 2) FlipBit();
+    inner_.Apply(chunk, payload);
+  }
+  Hash128 BaseHash(uint32_t chunk) override { return inner_.BaseHash(chunk); }
+  void ReadBase(uint32_t chunk, std::span<std::byte> out) override { inner_.ReadBase(chunk, out); }
+  Status ReplaceBase(uint32_t chunk, std::span<const std::byte> fp32_payload) override {
+    ++replaced_;
+    EXPECT_EQ(chunk, chunk_);
+    EXPECT_EQ(replaced_, 1);
+    return inner_.ReplaceBase(chunk, fp32_payload);
+  }
+
+ private:
+  void FlipBit() {
+    std::vector<std::byte> base(layout_.chunk(chunk_).count * sizeof(float));
+    inner_.ReadBase(chunk_, base);
+    base[20] ^= std::byte{1};
+    EXPECT_TRUE(inner_.ReplaceBase(chunk_, base).ok());
+  }
+  HostModelCopy inner_;
+  const Layout layout_;
+  const uint32_t chunk_;
+  int applied_ = 0;
+  int replaced_ = 0;
+};
+
+class WithABadBase final : public LocalTrainer {
+ public:
+  WithABadBase(std::unique_ptr<LocalTrainer> inner, uint32_t chunk)
+      : inner_(std::move(inner)), chunk_(chunk) {}
+  const Layout& layout() const override { return inner_->layout(); }
+  std::span<float> parameters() override { return inner_->parameters(); }
+  StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& config) override {
+    return std::unique_ptr<ModelCopy>(std::make_unique<LosesABit>(*inner_, config, chunk_));
+  }
+  StatusOr<TrainResult> TrainRound(const TrainRequest& request,
+                                   const StepCallback& on_step) override {
+    return inner_->TrainRound(request, on_step);
+  }
+  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
+    return inner_->Evaluate(part, parts);
+  }
+
+ private:
+  const std::unique_ptr<LocalTrainer> inner_;
+  const uint32_t chunk_;
+};
+
+TEST(Cluster, AFlippedBitOfTheBaseIsRepairedInItsRoundByExactlyItsChunk) {
+  for (const ExchangeMode exchange : {ExchangeMode::kPipelined, ExchangeMode::kBarrier}) {
+    ClusterOptions options;
+    options.config.round.exchange = exchange;
+    options.workers = 2;
+    options.directory = FreshDirectory("lost-bit");
+    options.hook = [](std::unique_ptr<LocalTrainer> trainer,
+                      WorkerId worker) -> std::unique_ptr<LocalTrainer> {
+      if (worker != 1) return trainer;
+      return std::make_unique<WithABadBase>(std::move(trainer), 2);
+    };
+    const ClusterResult result = RunCluster(options);
+    ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+    const std::vector<float> expected = ReplaySerially(options.config, 2, 3);
+    for (const auto& [worker, values] : result.parameters)
+      EXPECT_TRUE(SameBits(values, expected)) << worker;
+    const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db");
+    ASSERT_TRUE(database.ok());
+    for (const WorkerRoundRecord& part : (*database)->WorkerRounds().value()) {
+      EXPECT_EQ(part.repaired_chunks, part.worker == 1 && part.round == 2 ? 1u : 0u)
+          << "worker " << part.worker << " round " << part.round;
+    }
+  }
 }
 
 /// Does something instead of training in a given round.

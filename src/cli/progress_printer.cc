@@ -57,6 +57,15 @@ void ProgressPrinter::WorkerLeft(WorkerId worker, const std::string& reason) {
   PrintUnlessQuiet(fmt::format("worker {} left: {}", worker, reason));
 }
 
+void ProgressPrinter::CatchUpBegan(WorkerId worker, uint32_t committed_rounds) {
+  PrintUnlessQuiet(fmt::format("worker {} catches up with round {}; the others go on", worker,
+                               committed_rounds));
+}
+
+void ProgressPrinter::CaughtUp(WorkerId worker, uint32_t round) {
+  PrintUnlessQuiet(fmt::format("worker {} has caught up with round {}", worker, round));
+}
+
 void ProgressPrinter::RunStarted(size_t total_params, uint32_t num_chunks) {
   on_started_();
   PrintUnlessQuiet(fmt::format("training {} parameters in {} chunk{}", FormatCount(total_params),

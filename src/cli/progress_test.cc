@@ -158,6 +158,17 @@ TEST_F(ProgressPrinterTest, HasNoBarWhereThereIsNoTerminal) {
   EXPECT_EQ(started_, 1);
 }
 
+TEST_F(ProgressPrinterTest, TellsWhenALateWorkerCatchesUpAndWhenItHas) {
+  {
+    ProgressPrinter printer(Output(false), [] {});
+    printer.CatchUpBegan(2, 7);
+    printer.CaughtUp(2, 9);
+  }
+  EXPECT_EQ(text_,
+            "worker 2 catches up with round 7; the others go on\n"
+            "worker 2 has caught up with round 9\n");
+}
+
 TEST_F(ProgressPrinterTest, RedrawsTheBarInPlaceAndErasesItBeforeALine) {
   {
     ProgressPrinter printer(Output(true), [] {});

@@ -38,7 +38,7 @@ class RunObserver {
   /// A worker that came after the first round has begun makes its base the run's, while the rounds
   /// of the others go on; and the base it has then.
   virtual void CatchUpBegan(WorkerId, uint32_t /*committed_rounds*/) {}
-  virtual void CaughtUp(WorkerId, uint32_t /*round*/, uint32_t /*rounds_passed*/) {}
+  virtual void CaughtUp(WorkerId, uint32_t /*round*/) {}
   virtual void RunStarted(size_t /*total_params*/, uint32_t /*num_chunks*/) {}
   /// A few times a second within a round. `steps_done` is the slowest member's.
   struct Progress {

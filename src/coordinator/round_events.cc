@@ -179,7 +179,7 @@ Status RoundThread::Said(WorkerId worker, CaughtUpMessage& message) {
                             message.round, message.base_chunks, message.sync_chunks, message.bytes,
                             passed));
   }
-  if (was_behind && !behind()) observer_.CaughtUp(worker, message.round, passed);
+  if (was_behind && !behind()) observer_.CaughtUp(worker, message.round);
   return OkStatus();
 }
 
