@@ -50,7 +50,8 @@ class Buffer {
  private:
   void Release();
   std::string owner_;
-  std::byte* data_ = nullptr;
+  void* mapping_ = nullptr;
+  std::byte* data_ = nullptr;  // a little after the mapping's beginning
   size_t size_ = 0;
   size_t mapped_ = 0;
 };
