@@ -150,7 +150,9 @@ bool MergePass(BenchArrays& a, bool hash) {
     const auto step = [&](size_t begin, std::span<float> values) {
       OuterStep(nesterov, 1, values, momentum.subspan(begin, values.size()), values);
     };
-    return !MergeChunkUpdate(Codec::kQ4, Contributions(a, c), Weights(), step,
+    const UpdateRule rule{step,
+                          MomentumUpdate{nesterov.learning_rate, nesterov.momentum, momentum}};
+    return !MergeChunkUpdate(Codec::kQ4, Contributions(a, c), Weights(), rule,
                              a.Chunk(a.residual, c), a.Chunk(a.base, c),
                              a.ChunkPayload(a.payload, c), hash)
                 .first_nonfinite;

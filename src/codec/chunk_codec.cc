@@ -51,31 +51,70 @@ class Contributions {
     for (const auto& payload : payloads) CheckChunkSizes(codec, count, count, 0, payload.size());
   }
 
+  size_t size() const { return payloads_.size(); }
+  /// Most payloads that are added in registers: each is two streams to read.
+  static constexpr size_t kBatch = 16;
+  using Batch = std::array<WeightedPayload, kBatch>;
+
+  /// Payloads [first, first + kBatch), as far as there are, from value `begin` on.
+  std::span<const WeightedPayload> Part(size_t first, size_t begin, Batch& batch) const {
+    const size_t size = std::min(kBatch, payloads_.size() - first);
+    for (size_t k = 0; k < size; ++k) {
+      const ChunkPayload payload(codec_, payloads_[first + k], count_);
+      batch[k] = {payload.codes(begin), payload.scales(begin), weights_[first + k]};
+    }
+    return {batch.data(), size};
+  }
+
   /// The weighted sum of the values from `begin` on. Streams it only where one pass does it all.
   void Sum(size_t begin, bool stream, std::span<float> sum) const {
     if (payloads_.empty()) std::fill(sum.begin(), sum.end(), 0.0f);
     SumStart start =
         stream && payloads_.size() <= kBatch ? SumStart::kZeroStreamed : SumStart::kZero;
     for (size_t first = 0; first < payloads_.size(); first += kBatch) {
-      std::array<WeightedPayload, kBatch> batch;
-      const size_t size = std::min(kBatch, payloads_.size() - first);
-      for (size_t k = 0; k < size; ++k) {
-        const ChunkPayload payload(codec_, payloads_[first + k], count_);
-        batch[k] = {payload.codes(begin), payload.scales(begin), weights_[first + k]};
-      }
-      KernelsOf(codec_).decode_sum({batch.data(), size}, start, sum.data(), sum.size());
+      Batch batch;
+      KernelsOf(codec_).decode_sum(Part(first, begin, batch), start, sum.data(), sum.size());
       start = SumStart::kSum;
     }
   }
 
  private:
-  static constexpr size_t kBatch = 16;  // payloads added in registers: each is two streams to read
-
   const Codec codec_;
   const std::span<const std::span<const std::byte>> payloads_;
   const std::span<const float> weights_;
   const size_t count_;
 };
+
+/// What a merge reads and writes.
+struct MergeArrays {
+  const Contributions& contributions;
+  const ChunkPayload<std::byte>& out;
+  std::span<float> residual;
+  std::span<float> base;
+};
+
+/// Both merge the values [begin, end) of a tile and return the first non-finite one's index from
+/// `begin` on, or kAllFinite.
+size_t MergeInRegisters(Codec codec, const MomentumUpdate& update, const MergeArrays& arrays,
+                        size_t begin, size_t end) {
+  Contributions::Batch batch;
+  const MomentumStep step = {update.learning_rate, update.momentum,
+                             AtOrNull(update.velocity, begin)};
+  return KernelsOf(codec).merge(arrays.contributions.Part(0, begin, batch), step,
+                                AtOrNull(arrays.residual, begin), arrays.base.data() + begin,
+                                end - begin, arrays.out.codes(begin), arrays.out.scales(begin));
+}
+
+size_t MergeByStages(Codec codec, const UpdateFunction& step, const MergeArrays& arrays,
+                     size_t begin, size_t end) {
+  alignas(64) std::array<float, kTileValues> tile;
+  const std::span<float> values = std::span(tile).first(end - begin);
+  arrays.contributions.Sum(begin, false, values);
+  step(begin, values);
+  return KernelsOf(codec).encode_update(values.data(), AtOrNull(arrays.residual, begin),
+                                        arrays.base.data() + begin, values.size(),
+                                        arrays.out.codes(begin), arrays.out.scales(begin));
+}
 
 }  // namespace
 
@@ -124,7 +163,7 @@ void DecodeAverage(Codec codec, std::span<const std::span<const std::byte>> payl
 }
 
 MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::byte>> payloads,
-                              std::span<const float> weights, const UpdateFunction& step,
+                              std::span<const float> weights, const UpdateRule& rule,
                               std::span<float> residual, std::span<float> base,
                               std::span<std::byte> out, bool with_hashes) {
   const size_t count = base.size();
@@ -135,20 +174,18 @@ MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::
   PayloadHasher payload_hasher(payload);
   Hasher128 base_hasher;
   MergeOutcome outcome;
-  alignas(64) std::array<float, kTileValues> tile;
+  const MergeArrays arrays{contributions, payload, residual, base};
+  const bool in_registers = rule.momentum.has_value() && KernelsOf(codec).merge != nullptr &&
+                            contributions.size() <= Contributions::kBatch;
   const bool finite = ForTiles(count, [&](size_t begin, size_t end) {
-    const std::span<float> values = std::span(tile).first(end - begin);
-    contributions.Sum(begin, false, values);
-    step(begin, values);
-    const size_t bad = KernelsOf(codec).encode_update(values.data(), AtOrNull(residual, begin),
-                                                      base.data() + begin, values.size(),
-                                                      payload.codes(begin), payload.scales(begin));
+    const size_t bad = in_registers ? MergeInRegisters(codec, *rule.momentum, arrays, begin, end)
+                                    : MergeByStages(codec, rule.step, arrays, begin, end);
     if (bad != kAllFinite) {
       outcome.first_nonfinite = begin + bad;
       return false;
     }
     if (!with_hashes) return true;
-    base_hasher.Update(std::span<const float>(base.subspan(begin, values.size())));
+    base_hasher.Update(std::span<const float>(base.subspan(begin, end - begin)));
     payload_hasher.AddTile(begin, end);
     return true;
   });

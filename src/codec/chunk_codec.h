@@ -73,19 +73,36 @@ void DecodeAverage(Codec codec, std::span<const std::span<const std::byte>> payl
 /// place: an outer step. Called for each part of the chunk once, in order, while it is in cache.
 using UpdateFunction = std::function<void(size_t begin, std::span<float> values)>;
 
+/// The outer steps that a kernel can take on values in registers: Nesterov's momentum, or SGD where
+/// `velocity` is empty. Each operation is rounded on its own:
+///   velocity = (momentum * velocity) + d;  update = learning_rate * (d + (momentum * velocity))
+/// and without velocity update = learning_rate * d.
+struct MomentumUpdate {
+  float learning_rate = 0;
+  float momentum = 0;
+  std::span<float> velocity;  // the chunk's
+};
+
+/// An outer step, and where there is one the same step in a faster form: which of the two is used
+/// makes no difference to the bits.
+struct UpdateRule {
+  UpdateFunction step;
+  std::optional<MomentumUpdate> momentum;
+};
+
 struct MergeOutcome {
   std::optional<size_t> first_nonfinite;  // of the update; as in EncodeOutcome
   Hash128 base_hash;                      // of the new base
   Hash128 payload_hash;                   // of `out`
 };
 
-/// The coordinator's work on a chunk: DecodeAverage, then `step`, then the update (+ residual,
-/// which may be empty) encoded into `out` and added to `base`, and the hashes: the same bits as one
-/// after the other. `step` runs in the default float environment. With a non-finite update it ends
-/// there: later parts see no `step`, and `residual`, `base`, `out` and the hashes are unspecified.
-/// `with_hashes` = false leaves the hashes zero; for measuring what they cost.
+/// The coordinator's work on a chunk: DecodeAverage, then the outer step, then the update (+
+/// residual, which may be empty) encoded into `out` and added to `base`, and the hashes: the same
+/// bits as one after the other. `step` runs in the default float environment. With a non-finite
+/// update it ends there: later parts see no `step`, and `residual`, `base`, `out` and the hashes
+/// are unspecified. `with_hashes` = false leaves the hashes zero; for measuring what they cost.
 MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::byte>> payloads,
-                              std::span<const float> weights, const UpdateFunction& step,
+                              std::span<const float> weights, const UpdateRule& rule,
                               std::span<float> residual, std::span<float> base,
                               std::span<std::byte> out, bool with_hashes = true);
 

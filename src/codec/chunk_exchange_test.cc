@@ -93,7 +93,8 @@ class Exchange : public testing::TestWithParam<Codec> {
     return {{}, HashFloats(base), HashBytes(chunk.Out())};
   }
 
-  MergeOutcome MergeFused(Chunk& chunk, StepFunction step, bool with_residual) const {
+  MergeOutcome MergeFused(Chunk& chunk, StepFunction step, bool with_residual,
+                          bool in_registers) const {
     size_t next = 0;
     const auto update = [&](size_t begin, std::span<float> values) {
       EXPECT_EQ(next, begin);
@@ -102,11 +103,18 @@ class Exchange : public testing::TestWithParam<Codec> {
         step(values[i], chunk.first[begin + i], chunk.second[begin + i]);
       }
     };
+    UpdateRule rule{update, {}};
+    if (in_registers) {
+      rule.momentum = MomentumUpdate{
+          0.7f, 0.9f, step == Nesterov ? std::span(chunk.first) : std::span<float>()};
+    }
     const MergeOutcome outcome =
-        MergeChunkUpdate(GetParam(), chunk.Payloads(), chunk.weights, update,
+        MergeChunkUpdate(GetParam(), chunk.Payloads(), chunk.weights, rule,
                          with_residual ? chunk.At(chunk.residual) : std::span<float>(),
                          chunk.At(chunk.base), chunk.Out());
-    EXPECT_EQ(chunk.count, next);
+    if (!in_registers) {
+      EXPECT_EQ(chunk.count, next);
+    }
     return outcome;
   }
 
@@ -114,9 +122,18 @@ class Exchange : public testing::TestWithParam<Codec> {
     SCOPED_TRACE(testing::Message() << chunk.count << " values at " << chunk.offset << " of "
                                     << chunk.payloads.size() << ", residual " << with_residual);
     Chunk staged = chunk;
-    Chunk fused = chunk;
     const MergeOutcome expected = MergeInStages(staged, step, with_residual);
-    const MergeOutcome outcome = MergeFused(fused, step, with_residual);
+    for (const bool in_registers : {false, true}) {
+      if (in_registers && step == AdamLike) continue;
+      ExpectMerge(chunk, step, with_residual, in_registers, staged, expected);
+    }
+  }
+
+  void ExpectMerge(const Chunk& chunk, StepFunction step, bool with_residual, bool in_registers,
+                   const Chunk& staged, const MergeOutcome& expected) {
+    SCOPED_TRACE(testing::Message() << "in registers " << in_registers);
+    Chunk fused = chunk;
+    const MergeOutcome outcome = MergeFused(fused, step, with_residual, in_registers);
     EXPECT_FALSE(outcome.first_nonfinite);
     EXPECT_EQ(expected.base_hash, outcome.base_hash);
     EXPECT_EQ(expected.payload_hash, outcome.payload_hash);
@@ -160,8 +177,8 @@ TEST_P(Exchange, AMergeNamesTheFirstNonFiniteUpdate) {
         }
       }
     };
-    EXPECT_EQ(bad, MergeChunkUpdate(GetParam(), chunk.Payloads(), chunk.weights, step, {},
-                                    chunk.base, chunk.Out())
+    EXPECT_EQ(bad, MergeChunkUpdate(GetParam(), chunk.Payloads(), chunk.weights,
+                                    UpdateRule{step, {}}, {}, chunk.base, chunk.Out())
                        .first_nonfinite);
   }
 }

@@ -27,6 +27,16 @@ enum class SumStart : uint8_t {
   kZeroStreamed,  // +0; written past the caches where `sum` is aligned for it
 };
 
+/// The outer steps that fit between decoding and encoding a block in registers: SGD, or with
+/// `velocity` Nesterov's momentum. Each operation is rounded on its own:
+///   velocity = (momentum * velocity) + d;  update = learning_rate * (d + (momentum * velocity))
+/// and without velocity update = learning_rate * d.
+struct MomentumStep {
+  float learning_rate;
+  float momentum;
+  float* velocity;  // null: none
+};
+
 /// Each works on `count` values from the beginning of a block on; `codes` and `scales` point to
 /// that block's bytes, with no alignment asked. Float arrays of one call don't overlap. Encoding
 /// stops at the first block with a non-finite delta: earlier blocks are done, that one and later
@@ -42,6 +52,10 @@ struct CodecKernels {
   /// sum = start + weight * value of each payload in the order given, two roundings a payload.
   void (*decode_sum)(std::span<const WeightedPayload> payloads, SumStart start, float* sum,
                      size_t count);
+  /// decode_sum from +0, the step, encode_update: the same bits. Null where a
+  /// codec has no faster way than one after the other.
+  size_t (*merge)(std::span<const WeightedPayload> payloads, const MomentumStep& step,
+                  float* residual, float* base, size_t count, std::byte* codes, std::byte* scales);
   /// base += value; params = base. Writes params past the caches where they are aligned for it.
   void (*apply)(const std::byte* codes, const std::byte* scales, float* base, float* params,
                 size_t count);

@@ -58,7 +58,7 @@ void Apply(const std::byte* codes, const std::byte*, float* base, float* params,
 }  // namespace
 
 const CodecKernels& Fp32Kernels() {
-  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, Apply};
+  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, nullptr, Apply};
   return kKernels;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #include "codec/q4_book.h"
 #include "codec/q4_format.h"
@@ -111,6 +112,33 @@ void DecodeSum(std::span<const WeightedPayload> payloads, SumStart start, float*
   }
 }
 
+/// The sum of one block is taken, then its step, then it is encoded: a non-finite update leaves the
+/// velocity of its own block moved and that of later ones as it was.
+size_t Merge(std::span<const WeightedPayload> payloads, const MomentumStep& step, float* residual,
+             float* base, size_t count, std::byte* codes, std::byte* scales) {
+  std::vector<float> values(count);
+  DecodeSum(payloads, SumStart::kZero, values.data(), count);
+  for (size_t begin = 0; begin < count; begin += kQ4BlockValues) {
+    const size_t end = std::min(count, begin + kQ4BlockValues);
+    for (size_t i = begin; i < end; ++i) {
+      float ahead = values[i];
+      if (step.velocity != nullptr) {
+        const float kept = step.momentum * step.velocity[i];
+        step.velocity[i] = kept + values[i];
+        const float next = step.momentum * step.velocity[i];
+        ahead = values[i] + next;
+      }
+      values[i] = step.learning_rate * ahead;
+    }
+    const size_t block = begin / kQ4BlockValues;
+    const size_t bad = EncodeUpdate(
+        values.data() + begin, residual == nullptr ? nullptr : residual + begin, base + begin,
+        end - begin, codes + block * kQ4CodeBytes, scales + block * kQ4ScaleBytes);
+    if (bad != kAllFinite) return begin + bad;
+  }
+  return kAllFinite;
+}
+
 void Apply(const std::byte* codes, const std::byte* scales, float* base, float* params,
            size_t count) {
   Decode(codes, scales, count, [&](size_t i, float value) {
@@ -122,7 +150,7 @@ void Apply(const std::byte* codes, const std::byte* scales, float* base, float* 
 }  // namespace
 
 const CodecKernels& ScalarQ4Kernels() {
-  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, Apply};
+  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, Merge, Apply};
   return kKernels;
 }
 

@@ -11,6 +11,7 @@
 //
 #include "codec/q4_simd_decode-inl.h"
 #include "codec/q4_simd_encode-inl.h"
+#include "codec/q4_simd_merge-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,7 +22,7 @@ const CodecKernels& Kernels() {
 #if HWY_TARGET == HWY_SCALAR  // a machine without SIMD: the specification itself
   return ScalarQ4Kernels();
 #else
-  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, Apply};
+  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, Merge, Apply};
   return kKernels;
 #endif
 }

@@ -38,14 +38,10 @@ HWY_INLINE const uint8_t* BlockCodes(const std::byte* codes, size_t block) {
   return reinterpret_cast<const uint8_t*>(codes + block * kQ4CodeBytes);
 }
 
-/// The sum of one block, held in registers until all payloads are in.
-template <bool kFromZero, bool kStream>
-HWY_INLINE void SumBlock(std::span<const WeightedPayload> payloads, size_t block, float* sum) {
+/// Adds one block of each payload to sums that are held in registers.
+HWY_INLINE void AddBlock(std::span<const WeightedPayload> payloads, size_t block,
+                         FloatVector (&sums)[kBlockVectors]) {
   const FloatTag tag;
-  FloatVector sums[kBlockVectors];
-  for (size_t v = 0; v < kBlockVectors; ++v) {
-    sums[v] = kFromZero ? hn::Zero(tag) : hn::LoadU(tag, sum + v * kLanes);
-  }
   for (const WeightedPayload& payload : payloads) {
     const ValueTable values =
         BlockValues(payload.scales, block).Times(hn::Set(tag, payload.weight));
@@ -54,6 +50,16 @@ HWY_INLINE void SumBlock(std::span<const WeightedPayload> payloads, size_t block
       sums[v] = hn::Add(sums[v], values.At(codes.Next()));
     }
   }
+}
+
+template <bool kFromZero, bool kStream>
+HWY_INLINE void SumBlock(std::span<const WeightedPayload> payloads, size_t block, float* sum) {
+  const FloatTag tag;
+  FloatVector sums[kBlockVectors];
+  for (size_t v = 0; v < kBlockVectors; ++v) {
+    sums[v] = kFromZero ? hn::Zero(tag) : hn::LoadU(tag, sum + v * kLanes);
+  }
+  AddBlock(payloads, block, sums);
   for (size_t v = 0; v < kBlockVectors; ++v) StoreValues<kStream>(sums[v], sum + v * kLanes);
 }
 

@@ -44,6 +44,8 @@ struct Inputs {
 struct Outputs {
   size_t bad_delta = 0;
   size_t bad_update = 0;
+  std::vector<size_t> bad_merges;
+  std::vector<std::vector<std::byte>> merge_bytes;
   std::vector<AlignedFloats> floats;
   std::vector<std::byte> codes;
   std::vector<std::byte> scales;
@@ -92,13 +94,32 @@ Outputs RunAll(const CodecKernels& kernels, const Inputs& in) {
       kernels.decode_sum(std::span(payloads).first(size), start, at(out.floats.back()), n);
     }
   }
+  for (const bool with_velocity : {false, true}) {
+    auto velocity = Guarded(in.params, guard);
+    auto residual = Guarded(in.residual, guard);
+    auto merged = base;
+    std::vector<std::byte> codes(blocks * kQ4CodeBytes + 1);
+    std::vector<std::byte> scales(blocks * kQ4ScaleBytes + 1);
+    const MomentumStep step = {0.7f, 0.9f, with_velocity ? at(velocity) : nullptr};
+    for (const size_t size : {1, 3}) {
+      out.bad_merges.push_back(kernels.merge(std::span(payloads).first(size), step,
+                                             at_or_null(residual), at(merged), n, codes.data() + 1,
+                                             scales.data() + 1));
+      if (out.bad_merges.back() != kAllFinite) break;  // what it leaves is unspecified
+      out.merge_bytes.push_back(codes);
+      out.merge_bytes.push_back(scales);
+      out.floats.insert(out.floats.end(), {velocity, residual, merged});
+    }
+  }
   return out;
 }
 
 void ExpectSame(const Outputs& expected, const Outputs& got) {
   ASSERT_EQ(expected.bad_delta, got.bad_delta);
   ASSERT_EQ(expected.bad_update, got.bad_update);
+  ASSERT_EQ(expected.bad_merges, got.bad_merges);
   ASSERT_TRUE(expected.codes == got.codes);
+  ASSERT_TRUE(expected.merge_bytes == got.merge_bytes);
   ASSERT_TRUE(expected.scales == got.scales);
   for (size_t i = 0; i < expected.floats.size(); ++i) {
     ASSERT_TRUE(SameBits(expected.floats[i], got.floats[i])) << "output array " << i;

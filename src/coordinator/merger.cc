@@ -116,9 +116,13 @@ StatusOr<ChunkHashes> Merger::MergeChunk(const MergeOrder& order,
   const size_t per_param = OuterStatePerParam(optimizer_.type);
   const OuterState state = ViewOuterState(
       optimizer_.type, state_.floats().subspan(range.begin * per_param, range.count * per_param));
-  const auto step = [&](size_t begin, std::span<float> values) {
+  UpdateRule rule;
+  rule.step = [&](size_t begin, std::span<float> values) {
     OuterStep(optimizer_, order.round, values, state.Slice(begin, values.size()), values);
   };
+  if (optimizer_.type != OuterOptimizerType::kAdam) {
+    rule.momentum = MomentumUpdate{optimizer_.learning_rate, optimizer_.momentum, state.momentum};
+  }
 
   const PhaseTimer::Scope scope = timer.Enter();
   for (const auto& payload : payloads) timer.AddBytes(payload.size());
@@ -126,7 +130,7 @@ StatusOr<ChunkHashes> Merger::MergeChunk(const MergeOrder& order,
   timer.AddChunk();
   MutexLock lock(chunk_mutexes_[order.chunk]);
   const MergeOutcome outcome =
-      MergeChunkUpdate(codec_, payloads, WeightsOf(order), step, residual, base, sync);
+      MergeChunkUpdate(codec_, payloads, WeightsOf(order), rule, residual, base, sync);
   if (outcome.first_nonfinite) {
     timer.MarkFailed();
     return DataLossError(
