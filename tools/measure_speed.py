@@ -24,6 +24,10 @@ CODEC_BYTES_A_PARAM = 32
 # The coordinator's three arrays; a worker's two and, with a barrier, two payloads.
 COORDINATOR_BYTES_A_PARAM, WORKER_BYTES_A_PARAM = 12, 9.1
 UPLOAD = "upload into the journal, sealed"
+# (workers, rounds, parameters): does the coordinator's memory grow with either? Small enough for all processes.
+MEMORY_RUNS = [(4, 50, 100_000_000), (8, 10, 100_000_000)]
+CHUNK_PARAMS = [1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22]
+CHUNK_RUN_PARAMS = 200_000_000
 
 
 def available_memory():
@@ -115,6 +119,35 @@ def exchange_tables(figures):
     return lines
 
 
+def memory_table():
+    """The coordinator's memory with more workers, and over many rounds."""
+    lines = ["", "The coordinator's memory with more workers and over more rounds (RssAnon as multiples of the fp32 model):", "",
+             "| workers | rounds | parameters | peak | growth after the first warm round | after the run | exchange, x memcpy's time |",
+             "|---|---|---|---|---|---|---|"]
+    for workers, rounds, params in MEMORY_RUNS:
+        figures = run_json("exchange", "--params", params, "--workers", workers, "--rounds", rounds, "--mode", "pipelined")
+        bars = {bar["what"]: bar["value"] for bar in figures["bars"]}
+
+        def figure(words):
+            return next(value for what, value in bars.items() if words in what)
+
+        lines.append(f"| {workers} | {rounds} | {params:,} | {figure('peak anonymous'):.2f} | {figure('growth'):.4f} | "
+                     f"{figure('after the run'):.4f} | {figures['modes'][0]['exchange_of_bound']:.2f} |")
+    return lines
+
+
+def chunk_table():
+    """How long the exchange takes with chunks of other sizes."""
+    lines = ["", f"Chunks of other sizes ({CHUNK_RUN_PARAMS:,} parameters, 2 workers, pipelined; the default is 1,048,576):", "",
+             "| parameters a chunk | exchange | x memcpy's time |", "|---|---|---|"]
+    for chunk_params in CHUNK_PARAMS:
+        figures = run_json("exchange", "--params", CHUNK_RUN_PARAMS, "--workers", 2, "--rounds", 5, "--mode", "pipelined",
+                           "--set", f"round.chunk_params={chunk_params}")
+        mode = figures["modes"][0]
+        lines.append(f"| {chunk_params:,} | {mode['exchange_seconds']:.2f} s | {mode['exchange_of_bound']:.2f} |")
+    return lines
+
+
 def write_section(path, text):
     old = path.read_text()
     before, begin, rest = old.partition(BEGIN)
@@ -126,7 +159,7 @@ def write_section(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--params", help="parameters of codec and exchange; as many as fit without it")
+    parser.add_argument("--params", help="parameters of codec and exchange, and nothing else is measured; as many as fit without it")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="key=value")
@@ -141,7 +174,10 @@ def main():
     transport = run_transport()
     exchange = run_json("exchange", "--params", options.params or fitting(exchange_bytes), "--workers",
                         options.workers, "--rounds", options.rounds, *settings)
-    text = "\n".join(codec_table(codec) + transport_table(transport) + exchange_tables(exchange))
+    tables = codec_table(codec) + transport_table(transport) + exchange_tables(exchange)
+    if not options.params:
+        tables += memory_table() + chunk_table()
+    text = "\n".join(tables)
     print(text)
     if options.write:
         write_section(options.write, text)

@@ -52,7 +52,8 @@ struct CodecKernels {
   /// sum = start + weight * value of each payload in the order given, two roundings a payload.
   void (*decode_sum)(std::span<const WeightedPayload> payloads, SumStart start, float* sum,
                      size_t count);
-  /// decode_sum from +0, the step, encode_update: the same bits. Null where a
+  /// decode_sum from +0, the step, encode_update: the same bits. A non-finite update leaves the
+  /// arrays unspecified. Null where a
   /// codec has no faster way than one after the other.
   size_t (*merge)(std::span<const WeightedPayload> payloads, const MomentumStep& step,
                   float* residual, float* base, size_t count, std::byte* codes, std::byte* scales);

@@ -112,8 +112,6 @@ void DecodeSum(std::span<const WeightedPayload> payloads, SumStart start, float*
   }
 }
 
-/// The sum of one block is taken, then its step, then it is encoded: a non-finite update leaves the
-/// velocity of its own block moved and that of later ones as it was.
 size_t Merge(std::span<const WeightedPayload> payloads, const MomentumStep& step, float* residual,
              float* base, size_t count, std::byte* codes, std::byte* scales) {
   std::vector<float> values(count);
