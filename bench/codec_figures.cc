@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -104,11 +103,13 @@ uint64_t CodecBenchMemory(const BenchOptions& options) {
 }
 
 std::string FormatCodecHeading(const BenchOptions& options) {
+  const MachineDescription machine = DescribeMachine();
   return fmt::format(
-      "{}\n{} values ({:.1f} MiB an fp32 array) in chunks of {}, {} threads, q4 kernels for {}\n"
+      "{}; load average {:.1f}\n{} values ({:.1f} MiB an fp32 array) in chunks of {}, {} threads, "
+      "q4 kernels for {}\n"
       "median of {} repetitions of {} passes; of memcpy: bandwidth as a share of memcpy's in the "
       "same repetition\n\n{:<28}{:>10}{:>9}{:>12}   {:<16}{}\n",
-      DescribeMachine().ToString(), options.values,
+      machine.ToString(), machine.load_average, options.values,
       static_cast<double>(options.values * sizeof(float)) / 0x1p20, options.chunk_values,
       options.threads, SimdQ4TargetName(), options.repetitions, options.iterations, "", "ms",
       "GB/s", "of memcpy", "(least - most)", "bar");

@@ -1,7 +1,5 @@
 #include "bench/exchange_bytes.h"
 
-#include <algorithm>
-
 #include "codec/chunk_codec.h"
 
 namespace interlude {

@@ -1,7 +1,6 @@
 #include "bench/exchange_summary.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 #include <utility>
 

@@ -1,8 +1,6 @@
 // The figures of an exchange as text.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "bench/exchange_figures.h"
 #include "report/table.h"
 

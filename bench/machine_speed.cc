@@ -1,6 +1,5 @@
 #include "bench/machine_speed.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>

@@ -18,8 +18,7 @@ struct MemorySpeed {
 /// Takes two arrays of `array_bytes` for the time of the call.
 MemorySpeed MeasureMemory(int threads, size_t array_bytes);
 
-/// Plain TCP over the loopback device, one connection, `bytes` from one piece of memory into
-/// another. Unavailable when there is no loopback.
+/// Plain TCP over the loopback device: TimeRawTcp of `bytes`. Fails without a loopback device.
 StatusOr<double> MeasureTcpLoopback(size_t bytes);
 
 /// Writes a file of `bytes` in `directory` and waits until it is on the disk; the file is removed.

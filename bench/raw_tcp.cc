@@ -43,6 +43,7 @@ Status SendAll(int fd, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t sent =
         ::send(fd, bytes.data(), std::min(bytes.size(), kMostAtOnce), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return ErrnoError(errno, "sending over loopback");
     bytes = bytes.subspan(static_cast<size_t>(sent));
   }
@@ -52,6 +53,7 @@ Status SendAll(int fd, std::span<const std::byte> bytes) {
 Status ReceiveAll(int fd, std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t got = ::recv(fd, bytes.data(), std::min(bytes.size(), kMostAtOnce), 0);
+    if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ErrnoError(errno, "receiving over loopback");
     if (got == 0) return DataLossError("the connection ended {} bytes early", bytes.size());
     bytes = bytes.subspan(static_cast<size_t>(got));

@@ -1,4 +1,4 @@
-// The yardstick of the transport's benchmark: one plain TCP connection over loopback.
+// The yardstick of transport and exchange: one plain TCP connection over loopback.
 #pragma once
 
 #include <chrono>

@@ -6,12 +6,13 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analysis/spread.h"
 #include "base/heap.h"
 #include "bench/transport_benches.h"
 
@@ -19,11 +20,6 @@ namespace interlude {
 namespace {
 
 using Pass = std::function<StatusOr<TransportBench::Seconds>()>;
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// CPU time of this process so far: of both ends, and of the kernel on their behalf.
 double CpuSeconds() {
@@ -49,9 +45,10 @@ Status Measure(const std::string& name, const Pass& pass, TransportBench& bench,
     rates.push_back(static_cast<double>(bench.bytes()) / took.count() / 1e9);
     shares.push_back(tcp.count() / took.count());
   }
-  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
-  fmt::print("{:<34} {:>6.2f} GB/s {:>10.2f} {:>8.2f} to {:.2f} {:>10.2f}\n", name, Median(rates),
-             Median(shares), *least, *most, Median(cpu));
+  const Spread share = SpreadOf(std::move(shares));
+  fmt::print("{:<34} {:>6.2f} GB/s {:>10.2f} {:>8.2f} to {:.2f} {:>10.2f}\n", name,
+             MedianOf(std::move(rates)), share.median, share.min, share.max,
+             MedianOf(std::move(cpu)));
   return OkStatus();
 }
 

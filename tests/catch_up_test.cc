@@ -1,10 +1,8 @@
 // A worker that comes when rounds are under way, over real gRPC: the rounds of the others go on, it
 // fetches what it lacks and nothing else, and ends with the bits of all.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
-#include <optional>
 #include <set>
 #include <thread>
 

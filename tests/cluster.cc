@@ -143,7 +143,6 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uin
 
 std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers,
                                   const std::vector<std::set<WorkerId>>& members) {
-  ThreadPool pool(1);
   std::vector<std::unique_ptr<LocalTrainer>> trainers;
   for (uint32_t w = 0; w < workers; ++w)
     trainers.push_back(MustMakeTrainer(config, static_cast<WorkerId>(w), workers));
@@ -173,19 +172,23 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers,
     for (uint32_t c = 0; c < layout.num_chunks(); ++c) {
       const ChunkRange range = layout.chunk(c);
       const std::span<float> base_chunk = std::span(base).subspan(range.begin, range.count);
-      std::vector<float> sum(range.count);
-      std::vector<std::byte> payload(EncodedBytes(codec, range.count));
-      for (size_t w = 0; w < present.size(); ++w) {
-        EncodeDelta(codec, present[w]->parameters().subspan(range.begin, range.count), base_chunk,
-                    {}, payload, pool);
-        DecodeAccumulate(codec, payload, weights[w], sum, pool);
+      std::vector<std::vector<std::byte>> deltas;
+      for (LocalTrainer* trainer : present) {
+        deltas.emplace_back(EncodedBytes(codec, range.count));
+        Hash128 hash;
+        EncodeDelta(codec, trainer->parameters().subspan(range.begin, range.count), base_chunk, {},
+                    deltas.back(), hash);
       }
+      std::vector<float> sum(range.count);
+      DecodeAverage(codec, std::vector<std::span<const std::byte>>(deltas.begin(), deltas.end()),
+                    weights, sum);
       OuterStep(optimizer, round, sum,
                 std::span(state).subspan(range.begin * per_param, range.count * per_param), sum);
       const std::span<float> kept = residual.empty()
                                         ? std::span<float>()
                                         : std::span(residual).subspan(range.begin, range.count);
-      EncodeUpdate(codec, sum, kept, base_chunk, payload, pool);
+      std::vector<std::byte> sync(EncodedBytes(codec, range.count));
+      EncodeUpdate(codec, sum, kept, base_chunk, sync);
     }
   }
   return base;

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
-#include "base/thread_times.h"
-
 namespace interlude {
 
 ThreadPool::ThreadPool(int threads) : threads_(std::max(1, threads)) {
-  for (int i = 1; i < threads_; ++i) {
-    helpers_.emplace_back([this, i] { HelperLoop(static_cast<size_t>(i)); });
-  }
+  for (int i = 1; i < threads_; ++i) helpers_.emplace_back([this] { HelperLoop(); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -57,12 +53,7 @@ void ThreadPool::ParallelFor(size_t count, size_t grain,
   body_ = nullptr;
 }
 
-int64_t ThreadPool::HelperCpuNs() const {
-  MutexLock lock(mutex_);
-  return helper_cpu_ns_;
-}
-
-void ThreadPool::HelperLoop(size_t /*index*/) {
+void ThreadPool::HelperLoop() {
   uint64_t seen = 0;
   for (;;) {
     const std::function<void(size_t, size_t)>* body = nullptr;
@@ -77,11 +68,8 @@ void ThreadPool::HelperLoop(size_t /*index*/) {
       count = count_;
       piece = piece_;
     }
-    const int64_t cpu_before = ReadThreadTimes().cpu_ns;
     RunPieces(*body, count, piece);
-    const int64_t cpu_after = ReadThreadTimes().cpu_ns;
     MutexLock lock(mutex_);
-    helper_cpu_ns_ += cpu_after - cpu_before;
     if (--running_ == 0) done_.NotifyOne();
   }
 }

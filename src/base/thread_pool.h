@@ -27,17 +27,13 @@ class ThreadPool {
   /// `grain`, in no particular order, and returns when all are done. Body must not throw.
   void ParallelFor(size_t count, size_t grain, const std::function<void(size_t, size_t)>& body);
 
-  /// CPU time of the pool's own threads spent in bodies so far, without the calling threads'. Any
-  /// thread.
-  int64_t HelperCpuNs() const;
-
  private:
-  void HelperLoop(size_t index);
+  void HelperLoop();
   void RunPieces(const std::function<void(size_t, size_t)>& body, size_t count, size_t piece);
 
   const int threads_;
   std::vector<std::thread> helpers_;
-  mutable Mutex mutex_;
+  Mutex mutex_;
   CondVar work_;
   CondVar done_;
   const std::function<void(size_t, size_t)>* body_ INTERLUDE_GUARDED_BY(mutex_) = nullptr;
@@ -45,7 +41,6 @@ class ThreadPool {
   size_t piece_ INTERLUDE_GUARDED_BY(mutex_) = 0;
   uint64_t generation_ INTERLUDE_GUARDED_BY(mutex_) = 0;
   int running_ INTERLUDE_GUARDED_BY(mutex_) = 0;
-  int64_t helper_cpu_ns_ INTERLUDE_GUARDED_BY(mutex_) = 0;
   bool stop_ INTERLUDE_GUARDED_BY(mutex_) = false;
   std::atomic<size_t> next_{0};
 };

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "base/thread_times.h"
 
 namespace interlude {
 namespace {
@@ -79,25 +78,6 @@ TEST(ThreadPool, ManyLoopsInARowAreEachComplete) {
     });
   }
   EXPECT_EQ(values, std::vector<uint64_t>(50, 2000 * 2001 / 2));
-}
-
-TEST(ThreadPool, HelpersCpuTimeIsCountedAndTheCallersIsNot) {
-  ThreadPool alone(1);
-  const auto burn = [](size_t, size_t) {
-    const int64_t until = ReadThreadTimes().cpu_ns + 2'000'000;
-    while (ReadThreadTimes().cpu_ns < until) {
-    }
-  };
-  alone.ParallelFor(2, 1, burn);
-  EXPECT_EQ(alone.HelperCpuNs(), 0);
-
-  ThreadPool pair(2);
-  std::latch both_here(2);
-  pair.ParallelFor(2, 1, [&](size_t begin, size_t end) {
-    both_here.arrive_and_wait();
-    burn(begin, end);
-  });
-  EXPECT_GE(pair.HelperCpuNs(), 2'000'000);
 }
 
 }  // namespace

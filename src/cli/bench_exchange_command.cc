@@ -17,8 +17,7 @@
 namespace interlude {
 namespace {
 
-constexpr size_t kMemoryBytes = size_t{512} << 20;
-constexpr size_t kIoBytes = size_t{512} << 20;
+constexpr size_t kMostMachineBytes = size_t{512} << 20;
 constexpr char kAllModes[] = "all";
 
 struct ExchangeBenchOptions {
@@ -61,8 +60,9 @@ StatusOr<RunConfig> MakeConfig(const ExchangeBenchOptions& options) {
 }
 
 /// Small models need no big arrays: a test is to be quick.
-size_t MachineBytes(const RunConfig& config, size_t most) {
-  return std::clamp<size_t>(config.model.synthetic_params * sizeof(float), size_t{64} << 20, most);
+size_t MachineBytes(const RunConfig& config) {
+  return std::clamp<size_t>(config.model.synthetic_params * sizeof(float), size_t{64} << 20,
+                            kMostMachineBytes);
 }
 
 class ExchangeBench {
@@ -77,8 +77,7 @@ class ExchangeBench {
     INTERLUDE_RETURN_IF_ERROR(MeasureMachine());
     for (const std::string& mode : ModesOf(options_)) INTERLUDE_RETURN_IF_ERROR(RunMode(mode));
     Say("memory again");
-    figures_.memory_after =
-        MeasureMemory(figures_.machine.usable_cores, MachineBytes(config, kMemoryBytes));
+    figures_.memory_after = MeasureMemory(figures_.machine.usable_cores, MachineBytes(config));
     INTERLUDE_RETURN_IF_ERROR(GoOn());
     return std::move(figures_);
   }
@@ -93,10 +92,9 @@ class ExchangeBench {
 
   Status MeasureMachine() {
     Say("memory, loopback and disk of this machine");
-    figures_.memory_before =
-        MeasureMemory(figures_.machine.usable_cores, MachineBytes(figures_.config, kMemoryBytes));
+    const size_t bytes = MachineBytes(figures_.config);
+    figures_.memory_before = MeasureMemory(figures_.machine.usable_cores, bytes);
     INTERLUDE_RETURN_IF_ERROR(GoOn());
-    const size_t bytes = MachineBytes(figures_.config, kIoBytes);
     INTERLUDE_ASSIGN_OR_RETURN(figures_.tcp_loopback, MeasureTcpLoopback(bytes));
     INTERLUDE_ASSIGN_OR_RETURN(figures_.disk_write, MeasureDiskWrite(directory_.path(), bytes));
     return GoOn();

@@ -162,6 +162,19 @@ void DecodeAverage(Codec codec, std::span<const std::span<const std::byte>> payl
   hwy::FlushStream();
 }
 
+EncodeOutcome EncodeUpdate(Codec codec, std::span<const float> update, std::span<float> residual,
+                           std::span<float> base, std::span<std::byte> out) {
+  const size_t count = update.size();
+  CheckChunkSizes(codec, count, base.size(), residual.size(), out.size());
+  const DefaultFloatEnvironment environment;
+  const ChunkPayload payload(codec, out, count);
+  const size_t bad =
+      KernelsOf(codec).encode_update(update.data(), AtOrNull(residual, 0), base.data(), count,
+                                     payload.codes(0), payload.scales(0));
+  if (bad == kAllFinite) return {};
+  return {.first_nonfinite = bad};
+}
+
 MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::byte>> payloads,
                               std::span<const float> weights, const UpdateRule& rule,
                               std::span<float> residual, std::span<float> base,

@@ -1,8 +1,9 @@
-// Encoding, decoding and applying one chunk of parameters. Knows floats and bytes, never tensors or
-// messages. The q4 format is specified in docs/formats/q4.md; the scalar kernels are its executable
-// form. Every function gives the same bits on every instruction set and with any number of threads.
-// Spans of one call don't overlap; payloads need no alignment. Whatever float environment the
-// caller has is set aside.
+// Encoding, decoding and applying one chunk of parameters, on the calling thread and in one pass
+// over memory. Chunks are independent: threads take one each. Knows floats and bytes, never tensors
+// or messages. The q4 format is specified in docs/formats/q4.md; the scalar kernels are its
+// executable form. Every function gives the same bits on every instruction set. Spans of one call
+// don't overlap; payloads need no alignment. Whatever float environment the caller has is set
+// aside.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,6 @@
 
 #include "base/hash128.h"
 #include "base/status.h"
-#include "base/thread_pool.h"
 
 namespace interlude {
 
@@ -33,41 +33,32 @@ struct EncodeOutcome {
   std::optional<size_t> first_nonfinite;
 };
 
-/// Encodes params - base (+ residual) into `out`. All spans have the same length but `out`, which
-/// has EncodedBytes(). `residual` may be empty (no error feedback); otherwise it is read, and
-/// replaced by what encoding lost. One pass over memory. A chunk with a non-finite delta leaves
-/// `out` and `residual` unspecified; so does a finite difference that overflows.
-EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<const float> base,
-                          std::span<float> residual, std::span<std::byte> out, ThreadPool& pool);
-
-/// Encodes update (+ residual, may be empty, as above) into `out` and adds what was encoded to
-/// `base`: afterwards `base` equals, bit for bit, what Apply makes of `out` on a copy of the old
-/// base. A non-finite update leaves `base` unspecified too: restore it before going on.
-EncodeOutcome EncodeUpdate(Codec codec, std::span<const float> update, std::span<float> residual,
-                           std::span<float> base, std::span<std::byte> out, ThreadPool& pool);
-
-/// sum[i] += weight * value[i], each of the two operations rounded to fp32 on its own (never
-/// fused). `payload` must have passed ValidatePayload for sum.size() values.
-void DecodeAccumulate(Codec codec, std::span<const std::byte> payload, float weight,
-                      std::span<float> sum, ThreadPool& pool);
-
-/// base[i] += value[i]; params[i] = base[i]. The same preconditions.
-void Apply(Codec codec, std::span<const std::byte> payload, std::span<float> base,
-           std::span<float> params, ThreadPool& pool);
-
-// The calls of the exchange: one chunk on the calling thread, in one pass over memory. Chunks are
-// independent, so threads take one chunk each.
-
-/// Encodes params - base (+ residual), as above, on the calling thread. `payload_hash` is of `out`,
-/// or zero with a non-finite delta.
+/// The worker's first work on a chunk: encodes params - base (+ residual) into `out`. All spans
+/// have the same length but `out`, which has EncodedBytes(). `residual` may be empty (no error
+/// feedback); otherwise it is read, and replaced by what encoding lost. `payload_hash` is of `out`.
+/// A non-finite delta, also one that overflows, leaves `out` and `residual` unspecified and the
+/// hash zero.
 EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<const float> base,
                           std::span<float> residual, std::span<std::byte> out,
                           Hash128& payload_hash);
 
+/// Whether a payload from the network may be decoded as `count` values: the exact size, and every
+/// scale (q4) one that an encoder can have written (+0, or finite and at least 2^-100 in
+/// magnitude), every value (fp32) finite. InvalidArgument naming the sizes, or DataLoss naming the
+/// first bad block or value.
+Status ValidatePayload(Codec codec, std::span<const std::byte> payload, size_t count);
+
 /// sum[i] = the weighted sum of the payloads' values in the order given: from +0 on, each product
-/// and each sum rounded to fp32 on its own. Payloads as for DecodeAccumulate.
+/// and each sum rounded to fp32 on its own (never fused). Payloads, here and below, must have
+/// passed ValidatePayload.
 void DecodeAverage(Codec codec, std::span<const std::span<const std::byte>> payloads,
                    std::span<const float> weights, std::span<float> sum);
+
+/// Encodes update (+ residual, which may be empty, as above) into `out` and adds what was encoded
+/// to `base`: afterwards `base` equals, bit for bit, what Apply makes of `out` on a copy of the old
+/// base. A non-finite update leaves all three unspecified. The last stage of a merge by itself.
+EncodeOutcome EncodeUpdate(Codec codec, std::span<const float> update, std::span<float> residual,
+                           std::span<float> base, std::span<std::byte> out);
 
 /// Turns the merged delta of values [begin, begin + values.size()) of the chunk into the update, in
 /// place: an outer step. Called for each part of the chunk once, in order, while it is in cache.
@@ -96,29 +87,23 @@ struct MergeOutcome {
   Hash128 payload_hash;                   // of `out`
 };
 
-/// The coordinator's work on a chunk: DecodeAverage, then the outer step, then the update (+
-/// residual, which may be empty) encoded into `out` and added to `base`, and the hashes: the same
-/// bits as one after the other. `step` runs in the default float environment. With a non-finite
-/// update it ends there: later parts see no `step`, and `residual`, `base`, `out` and the hashes
-/// are unspecified. `with_hashes` = false leaves the hashes zero; for measuring what they cost.
+/// The coordinator's work on a chunk: DecodeAverage, then the outer step, then EncodeUpdate, and
+/// the hashes: the same bits as one after the other. `step` runs in the default float environment.
+/// With a non-finite update it ends there: later parts see no `step`, and `residual`, `base`, `out`
+/// and the hashes are unspecified. `with_hashes` = false leaves the hashes zero; for measuring what
+/// they cost.
 MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::byte>> payloads,
                               std::span<const float> weights, const UpdateRule& rule,
                               std::span<float> residual, std::span<float> base,
                               std::span<std::byte> out, bool with_hashes = true);
 
-/// base[i] += value[i]; params[i] = base[i], on the calling thread. Writes params past the caches
-/// where they begin at a multiple of 64 bytes.
+/// base[i] += value[i]; params[i] = base[i]. Writes params past the caches where they begin at a
+/// multiple of 64 bytes.
 void Apply(Codec codec, std::span<const std::byte> payload, std::span<float> base,
            std::span<float> params);
 
-/// The worker's work on a chunk: Apply, and the hash of the new base.
+/// The worker's second work on a chunk: Apply, and the hash of the new base.
 Hash128 ApplyAndHash(Codec codec, std::span<const std::byte> payload, std::span<float> base,
                      std::span<float> params);
-
-/// Whether a payload from the network may be decoded as `count` values: the exact size, and every
-/// scale (q4) one that an encoder can have written (+0, or finite and at least 2^-100 in
-/// magnitude), every value (fp32) finite. InvalidArgument naming the sizes, or DataLoss naming the
-/// first bad block or value.
-Status ValidatePayload(Codec codec, std::span<const std::byte> payload, size_t count);
 
 }  // namespace interlude

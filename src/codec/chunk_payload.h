@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <span>
 
 #include "codec/chunk_codec.h"

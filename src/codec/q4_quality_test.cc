@@ -1,8 +1,6 @@
 // How much of the deltas q4 keeps: the bars that the format has to hold.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "codec/chunk_codec.h"
 #include "codec/codec_test_data.h"
 
@@ -13,12 +11,14 @@ constexpr size_t kCount = size_t{1} << 18;
 
 /// What a worker's delta becomes at the receiver.
 std::vector<float> ThroughQ4(const std::vector<float>& update, std::span<float> residual) {
-  ThreadPool pool(1);
   std::vector<std::byte> payload(EncodedBytes(Codec::kQ4, update.size()));
   const std::vector<float> base(update.size(), 0.0f);
-  std::vector<float> sum(update.size(), 0.0f);
-  EXPECT_FALSE(EncodeDelta(Codec::kQ4, update, base, residual, payload, pool).first_nonfinite);
-  DecodeAccumulate(Codec::kQ4, payload, 1.0f, sum, pool);
+  Hash128 hash;
+  EXPECT_FALSE(EncodeDelta(Codec::kQ4, update, base, residual, payload, hash).first_nonfinite);
+  const std::span<const std::byte> received = payload;
+  const float weight = 1.0f;
+  std::vector<float> sum(update.size());
+  DecodeAverage(Codec::kQ4, {&received, 1}, {&weight, 1}, sum);
   return sum;
 }
 

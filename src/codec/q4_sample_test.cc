@@ -46,12 +46,11 @@ TEST(Q4Sample, Version2IsEncodedToTheCommittedBytes) {
 }
 
 TEST(Q4Sample, Version2IsAppliedToTheCommittedBase) {
-  ThreadPool pool(1);
   std::vector<float> base = ReadSourceFloats("testdata/q4/v2/base.f32");
   std::vector<float> params(base.size());
   const std::vector<std::byte> payload = ReadSourceFile("testdata/q4/v2/payload.q4");
   ASSERT_TRUE(ValidatePayload(Codec::kQ4, payload, base.size()).ok());
-  Apply(Codec::kQ4, payload, base, params, pool);
+  Apply(Codec::kQ4, payload, base, params);
   EXPECT_TRUE(SameBits(ReadSourceFloats("testdata/q4/v2/base_after.f32"), base));
 }
 
@@ -62,8 +61,7 @@ TEST(Q4Sample, TheHexExampleOfTheFormatPageIsWhatTheEncoderWrites) {
   for (size_t j = 0; j < 70; ++j) update[j] = (static_cast<float>(29 * j % 70) - 35.0f) / 1024.0f;
   std::vector<float> base(70, 0.0f);
   std::vector<std::byte> payload(Q4PayloadBytes(70));
-  ThreadPool pool(1);
-  EncodeUpdate(Codec::kQ4, update, {}, base, payload, pool);
+  EncodeUpdate(Codec::kQ4, update, {}, base, payload);
   EXPECT_EQ(HexAfter(document, "## Example"), Hex(payload));
 }
 

@@ -91,10 +91,6 @@ Status DeltaStore::SealSync(uint32_t round, uint32_t chunk, const Hash128& paylo
   return syncs_->Seal(round, 0, chunk, payload_hash);
 }
 
-std::span<const std::byte> DeltaStore::Sync(uint32_t round, uint32_t chunk) const {
-  return syncs_->Read(round, 0, chunk);
-}
-
 StatusOr<std::span<const std::byte>> DeltaStore::FindSync(uint32_t round, uint32_t chunk) const {
   StatusOr<std::span<const std::byte>> found = syncs_->Find(round, 0, chunk);
   if (!found.ok()) return NotFoundError("{}", found.status().message());

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -46,7 +45,6 @@ class DeltaStore {
   /// Round thread: where the sync chunk is made.
   std::span<std::byte> MutableSync(uint32_t round, uint32_t chunk);
   Status SealSync(uint32_t round, uint32_t chunk, const Hash128& payload_hash);
-  std::span<const std::byte> Sync(uint32_t round, uint32_t chunk) const;
   /// A handler, for a member: its rounds are not forgotten before it has applied them. NotFound
   /// when the round is no longer retained.
   StatusOr<std::span<const std::byte>> FindSync(uint32_t round, uint32_t chunk) const;

@@ -7,7 +7,6 @@
 #include <string>
 #include <variant>
 
-#include "base/hash128.h"
 #include "base/queue.h"
 #include "base/status.h"
 #include "coordinator/session.h"

@@ -1,5 +1,4 @@
 // Events: what workers and handlers tell the round thread.
-#include <algorithm>
 
 #include "base/log.h"
 #include "coordinator/round_thread.h"

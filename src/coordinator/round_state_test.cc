@@ -86,10 +86,10 @@ class DeltaStoreTest : public testing::Test {
     EXPECT_TRUE(store_->BeginRound(1).ok());
   }
   std::vector<std::byte> Encoded(float value, size_t count) {
-    ThreadPool pool(1);
+    Hash128 hash;
     std::vector<std::byte> payload(EncodedBytes(Codec::kQ4, count));
     EncodeDelta(Codec::kQ4, std::vector<float>(count, value), std::vector<float>(count), {},
-                payload, pool);
+                payload, hash);
     return payload;
   }
   const std::string directory_ =

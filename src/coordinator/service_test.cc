@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <filesystem>
-#include <numeric>
 
 #include "codec/chunk_codec.h"
 #include "coordinator/coordinator.h"

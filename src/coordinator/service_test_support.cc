@@ -35,14 +35,14 @@ std::unique_ptr<Coordinator> StartTestCoordinator(const std::string& name, uint3
 }
 
 std::vector<std::vector<std::byte>> EncodeTestDelta(float value) {
-  ThreadPool pool(1);
+  Hash128 hash;
   std::vector<std::vector<std::byte>> payloads;
   const Layout layout = TestLayout();
   for (uint32_t c = 0; c < layout.num_chunks(); ++c) {
     const size_t count = layout.chunk(c).count;
     payloads.emplace_back(EncodedBytes(Codec::kQ4, count));
     EncodeDelta(Codec::kQ4, std::vector<float>(count, value), std::vector<float>(count), {},
-                payloads.back(), pool);
+                payloads.back(), hash);
   }
   return payloads;
 }

@@ -1,5 +1,5 @@
 // Merge rules: how much each contributor's delta counts in the merged one. Only the weights; the
-// sum itself is codec/'s DecodeAccumulate, once per contributor in worker-id order.
+// sum itself is codec/'s DecodeAverage, the contributors in worker-id order.
 #pragma once
 
 #include <cstdint>

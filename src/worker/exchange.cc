@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include "base/log.h"
 #include "worker/bulk_link.h"

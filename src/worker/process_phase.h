@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "base/thread_times.h"
 #include "ledger/recorder.h"

@@ -174,7 +174,7 @@ void ScriptedCoordinator::PassRound(uint32_t round, uint32_t end) {
       move[i] = 1e-3f * static_cast<float>((i * 7 + round * 13) % 17);
     std::vector<std::byte> payload(EncodedBytes(codec(), move.size()));
     std::vector<float> from(move.size());
-    EncodeUpdate(codec(), move, {}, from, payload, pool_);
+    EncodeUpdate(codec(), move, {}, from, payload);
     Merge(round, chunk, payload);
   }
   if (end == seen_.layout.num_chunks()) seen_.roots[round] = RootHash(seen_.bases[round]);
@@ -279,9 +279,10 @@ void ScriptedCoordinator::Merge(uint32_t round, uint32_t chunk,
                                 std::span<const std::byte> payload) {
   const std::span<float> base = BaseChunk(chunk);
   std::vector<float> update(base.size());
-  DecodeAccumulate(codec(), payload, 1.0f, update, pool_);
+  const float weight = 1.0f;
+  DecodeAverage(codec(), {&payload, 1}, {&weight, 1}, update);
   std::vector<std::byte> sync(EncodedBytes(codec(), base.size()));
-  EncodeUpdate(codec(), update, {}, base, sync, pool_);
+  EncodeUpdate(codec(), update, {}, base, sync);
   if (Contains(script_.diverging_chunks, chunk)) base[0] += 1.0f;
   seen_.syncs[round].push_back(std::move(sync));
   seen_.bases[round].push_back(HashFloats(base));

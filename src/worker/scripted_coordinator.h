@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "base/thread_pool.h"
 #include "config/run_config.h"
 #include "wire/chunk_stream.h"
 #include "wire/convert.h"
@@ -120,7 +119,6 @@ class ScriptedCoordinator final : public v1::Coordinator::Service {
   Codec codec() const;
 
   const Script script_;
-  ThreadPool pool_{1};
   int port_ = 0;
   Mutex mutex_;
   CondVar changed_;

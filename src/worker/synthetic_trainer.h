@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "base/clock.h"
 #include "config/run_config.h"
 #include "protocol/types.h"
 #include "worker/local_trainer.h"

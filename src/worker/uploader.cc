@@ -1,7 +1,5 @@
 #include "worker/uploader.h"
 
-#include <utility>
-
 #include "base/log.h"
 #include "wire/chunk_stream.h"
 

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <set>
 
 #include "base/cpu_quota.h"
@@ -40,7 +38,6 @@ void ExpectExchangeWasRight(const RunConfig& config, const Seen& seen) {
   EXPECT_EQ(seen.first_base, base);
   const Codec codec = config.round.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
   std::vector<float> residual(config.round.error_feedback ? base.size() : 0);
-  ThreadPool pool(1);
   for (uint32_t round = 1; round <= config.round.rounds; ++round) {
     const TrainRequest request{.round = round,
                                .first_step = (round - 1) * config.round.local_steps,
@@ -51,10 +48,11 @@ void ExpectExchangeWasRight(const RunConfig& config, const Seen& seen) {
       const ChunkRange range = seen.layout.chunk(chunk);
       const auto part = [&](std::span<float> all) { return all.subspan(range.begin, range.count); };
       std::vector<std::byte> payload(EncodedBytes(codec, range.count));
+      Hash128 hash;
       EncodeDelta(codec, part(parameters), part(base),
-                  residual.empty() ? std::span<float>() : part(residual), payload, pool);
+                  residual.empty() ? std::span<float>() : part(residual), payload, hash);
       EXPECT_EQ(seen.deltas.at(round)[chunk], payload) << "round " << round << " chunk " << chunk;
-      Apply(codec, seen.syncs.at(round)[chunk], part(base), part(parameters), pool);
+      Apply(codec, seen.syncs.at(round)[chunk], part(base), part(parameters));
       hashes.push_back(HashFloats(part(base)));
     }
     EXPECT_EQ(seen.reports[round - 1].root, RootHash(hashes));
