@@ -24,8 +24,9 @@ CODEC_BYTES_A_PARAM = 32
 # The coordinator's three arrays; a worker's two and, with a barrier, two payloads.
 COORDINATOR_BYTES_A_PARAM, WORKER_BYTES_A_PARAM = 12, 9.1
 UPLOAD = "upload into the journal, sealed"
-# (workers, rounds, parameters): does the coordinator's memory grow with either? Small enough for all processes.
-MEMORY_RUNS = [(4, 50, 100_000_000), (8, 10, 100_000_000)]
+# (workers, rounds, parameters): does the coordinator's memory grow with either? Small enough for all processes; what
+# each worker's streams hold is the same for every size, so that small models show it large.
+MEMORY_RUNS = [(4, 50, 100_000_000), (8, 10, 200_000_000)]
 CHUNK_PARAMS = [1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22]
 CHUNK_RUN_PARAMS = 200_000_000
 
