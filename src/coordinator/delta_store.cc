@@ -83,8 +83,8 @@ std::span<const std::byte> DeltaStore::Delta(uint32_t round, WorkerId worker,
   return journal_->Read(round, static_cast<uint32_t>(worker), chunk);
 }
 
-Status DeltaStore::WriteSync(uint32_t round, uint32_t chunk, std::span<const std::byte> payload) {
-  return syncs_->Write(round, 0, chunk, 0, payload);
+std::span<std::byte> DeltaStore::MutableSync(uint32_t round, uint32_t chunk) {
+  return syncs_->Mutable(round, 0, chunk);
 }
 
 Status DeltaStore::SealSync(uint32_t round, uint32_t chunk, const Hash128& payload_hash) {

@@ -42,9 +42,8 @@ class DeltaStore {
   /// The round thread, for a chunk of an open round that is whole.
   std::span<const std::byte> Delta(uint32_t round, WorkerId worker, uint32_t chunk) const;
 
-  /// A thread of the merge pool: stores a sync chunk, whole.
-  Status WriteSync(uint32_t round, uint32_t chunk, std::span<const std::byte> payload);
-  /// Round thread.
+  /// Round thread: where the sync chunk is made.
+  std::span<std::byte> MutableSync(uint32_t round, uint32_t chunk);
   Status SealSync(uint32_t round, uint32_t chunk, const Hash128& payload_hash);
   /// A handler, for a member: its rounds are not forgotten before it has applied them. NotFound
   /// when the round is no longer retained.

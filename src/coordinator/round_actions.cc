@@ -78,28 +78,12 @@ void RoundThread::Do(const MergeChunk& action) {
     payloads.push_back(exchange_->deltas->Delta(order.round, contributor.worker, order.chunk));
   }
   ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
-  merges_.Submit(
-      [this, order, payloads = std::move(payloads), &timer = merge_timers_.at(order.round)] {
-        shared_.events.Push(
-            ChunkMergedEvent{order.round, order.chunk, MergeOnPool(order, payloads, timer)});
-      });
-}
-
-/// The sync delta is made in a buffer and then written to its place, because a page of a file that
-/// is first touched through a mapping is filled with zeros before, and each is a fault.
-StatusOr<ChunkHashes> RoundThread::MergeOnPool(
-    const MergeOrder& order, const std::vector<std::span<const std::byte>>& payloads,
-    PhaseTimer& timer) const {
-  const size_t bytes = exchange_->deltas->chunk_bytes()[order.chunk];
-  const auto sync = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  INTERLUDE_ASSIGN_OR_RETURN(
-      const ChunkHashes hashes,
-      exchange_->merger->MergeChunk(order, payloads, {sync.get(), bytes}, timer));
-  const PhaseTimer::Scope scope = timer.Enter();
-  INTERLUDE_RETURN_IF_ERROR(
-      exchange_->deltas->WriteSync(order.round, order.chunk, {sync.get(), bytes})
-          .WithContext("the journal cannot be written"));
-  return hashes;
+  merges_.Submit([this, order, payloads = std::move(payloads),
+                  sync = exchange_->deltas->MutableSync(order.round, order.chunk),
+                  &timer = merge_timers_.at(order.round)] {
+    shared_.events.Push(ChunkMergedEvent{
+        order.round, order.chunk, exchange_->merger->MergeChunk(order, payloads, sync, timer)});
+  });
 }
 
 void RoundThread::Do(const SendSyncChunk& action) {

@@ -122,7 +122,7 @@ TEST_F(DeltaStoreTest, AChunkThatCannotBeDecodedIsNotSealedAndTheMessageSaysWhos
 
 TEST_F(DeltaStoreTest, SyncDeltasStayForTheRetainedRoundsThoughDeltasDoNot) {
   const auto payload = Encoded(1.0f, 128);
-  ASSERT_TRUE(store_->WriteSync(1, 0, payload).ok());
+  std::ranges::copy(payload, store_->MutableSync(1, 0).begin());
   ASSERT_TRUE(store_->Write(1, 0, 0, 0, payload).ok());
   std::vector<std::byte> copy(payload.size());
   for (const uint32_t round : {2u, 3u}) {

@@ -67,10 +67,6 @@ class RoundThread {
   void Do(const CatchUp& action);
   void Do(const StartRound& action);
   void Do(const MergeChunk& action);
-  /// A task of the merge pool.
-  StatusOr<ChunkHashes> MergeOnPool(const MergeOrder& order,
-                                    const std::vector<std::span<const std::byte>>& payloads,
-                                    PhaseTimer& timer) const;
   void Do(const SendSyncChunk& action);
   void Do(const CommitRound& action);
   void Do(const EndRound& action);

@@ -61,7 +61,7 @@ Status RingFile::Open(const std::string& directory, const JournalPlaces& places,
   if (error != 0) return ErrnoError(error, fmt::format("reserving {} bytes for {}", size_, path_));
   INTERLUDE_RETURN_IF_ERROR(
       WriteAt(kJournalHeaderBytes, std::as_bytes(std::span(places.chunk_table()))));
-  void* data = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file_.get(), 0);
+  void* data = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (data == MAP_FAILED)
     return ErrnoError(errno, fmt::format("mapping {} bytes of {}", size_, path_));
   data_ = static_cast<std::byte*>(data);
@@ -97,6 +97,9 @@ class FileJournal final : public Journal {
                                             uint32_t chunk) const override {
     INTERLUDE_RETURN_IF_ERROR(Check(round, slot, chunk));
     return std::span<const std::byte>(PlaceOf(round, slot, chunk));
+  }
+  std::span<std::byte> Mutable(uint32_t round, uint32_t slot, uint32_t chunk) override {
+    return Place(round, slot, chunk);
   }
   Status Seal(uint32_t round, uint32_t slot, uint32_t chunk, const Hash128& payload_hash) override;
 

@@ -55,6 +55,10 @@ class Journal {
   virtual StatusOr<std::span<const std::byte>> Find(uint32_t round, uint32_t slot,
                                                     uint32_t chunk) const = 0;
 
+  /// The same for writing in place (the coordinator encodes a sync chunk straight into the
+  /// journal).
+  virtual std::span<std::byte> Mutable(uint32_t round, uint32_t slot, uint32_t chunk) = 0;
+
   /// Records that a chunk is complete, with its payload's hash. Errors as Write. Not synced: a
   /// reader of the file after a crash must compare the hash with the payload.
   virtual Status Seal(uint32_t round, uint32_t slot, uint32_t chunk,
