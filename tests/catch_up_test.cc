@@ -8,6 +8,7 @@
 
 #include "ledger/run_database.h"
 #include "tests/cluster.h"
+#include "worker/forwarding_trainer.h"
 
 namespace interlude {
 namespace {
@@ -65,24 +66,18 @@ class Watch final : public RunObserver {
 };
 
 /// Calls `before` before each round's training; an error of it is the round's.
-class Gated final : public LocalTrainer {
+class Gated final : public ForwardingTrainer {
  public:
   using Before = std::function<Status(uint32_t round)>;
   Gated(std::unique_ptr<LocalTrainer> inner, Before before)
-      : inner_(std::move(inner)), before_(std::move(before)) {}
-  const Layout& layout() const override { return inner_->layout(); }
-  std::span<float> parameters() override { return inner_->parameters(); }
+      : ForwardingTrainer(std::move(inner)), before_(std::move(before)) {}
   StatusOr<TrainResult> TrainRound(const TrainRequest& request,
                                    const StepCallback& on_step) override {
     INTERLUDE_RETURN_IF_ERROR(before_(request.round));
-    return inner_->TrainRound(request, on_step);
-  }
-  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
-    return inner_->Evaluate(part, parts);
+    return inner().TrainRound(request, on_step);
   }
 
  private:
-  const std::unique_ptr<LocalTrainer> inner_;
   const Before before_;
 };
 

@@ -12,35 +12,23 @@
 #include "optim/merge.h"
 #include "optim/outer_optimizer.h"
 #include "store/safetensors.h"
+#include "worker/forwarding_trainer.h"
 #include "worker/synthetic_trainer.h"
 
 namespace interlude {
 namespace {
 
 /// Passes everything on and keeps the parameters when it is destroyed.
-class Recording final : public LocalTrainer {
+class Recording final : public ForwardingTrainer {
  public:
   Recording(std::unique_ptr<LocalTrainer> inner, WorkerId worker, FinalParameters& final_parameters)
-      : inner_(std::move(inner)), worker_(worker), final_parameters_(final_parameters) {}
+      : ForwardingTrainer(std::move(inner)), worker_(worker), final_parameters_(final_parameters) {}
   ~Recording() override {
-    const std::span<float> values = inner_->parameters();
+    const std::span<float> values = inner().parameters();
     final_parameters_.Put(worker_, {values.begin(), values.end()});
-  }
-  const Layout& layout() const override { return inner_->layout(); }
-  std::span<float> parameters() override { return inner_->parameters(); }
-  StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& config) override {
-    return inner_->MakeDeviceCopy(config);
-  }
-  StatusOr<TrainResult> TrainRound(const TrainRequest& request,
-                                   const StepCallback& on_step) override {
-    return inner_->TrainRound(request, on_step);
-  }
-  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
-    return inner_->Evaluate(part, parts);
   }
 
  private:
-  const std::unique_ptr<LocalTrainer> inner_;
   const WorkerId worker_;
   FinalParameters& final_parameters_;
 };

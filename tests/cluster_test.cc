@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "ledger/run_database.h"
+#include "worker/forwarding_trainer.h"
 #include "worker/host_model_copy.h"
 #include "worker/synthetic_trainer.h"
 
@@ -244,25 +245,15 @@ class LosesABit final : public ModelCopy {
   int replaced_ = 0;
 };
 
-class WithABadBase final : public LocalTrainer {
+class WithABadBase final : public ForwardingTrainer {
  public:
   WithABadBase(std::unique_ptr<LocalTrainer> inner, uint32_t chunk)
-      : inner_(std::move(inner)), chunk_(chunk) {}
-  const Layout& layout() const override { return inner_->layout(); }
-  std::span<float> parameters() override { return inner_->parameters(); }
+      : ForwardingTrainer(std::move(inner)), chunk_(chunk) {}
   StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& config) override {
-    return std::unique_ptr<ModelCopy>(std::make_unique<LosesABit>(*inner_, config, chunk_));
-  }
-  StatusOr<TrainResult> TrainRound(const TrainRequest& request,
-                                   const StepCallback& on_step) override {
-    return inner_->TrainRound(request, on_step);
-  }
-  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
-    return inner_->Evaluate(part, parts);
+    return std::unique_ptr<ModelCopy>(std::make_unique<LosesABit>(inner(), config, chunk_));
   }
 
  private:
-  const std::unique_ptr<LocalTrainer> inner_;
   const uint32_t chunk_;
 };
 
@@ -292,25 +283,19 @@ TEST(Cluster, AFlippedBitOfTheBaseIsRepairedInItsRoundByExactlyItsChunk) {
 }
 
 /// Does something instead of training in a given round.
-class Misbehaving final : public LocalTrainer {
+class Misbehaving final : public ForwardingTrainer {
  public:
   using Misdeed = std::function<Status(LocalTrainer& inner)>;
   Misbehaving(std::unique_ptr<LocalTrainer> inner, uint32_t round, Misdeed misdeed)
-      : inner_(std::move(inner)), round_(round), misdeed_(std::move(misdeed)) {}
-  const Layout& layout() const override { return inner_->layout(); }
-  std::span<float> parameters() override { return inner_->parameters(); }
+      : ForwardingTrainer(std::move(inner)), round_(round), misdeed_(std::move(misdeed)) {}
   StatusOr<TrainResult> TrainRound(const TrainRequest& request,
                                    const StepCallback& on_step) override {
-    auto result = inner_->TrainRound(request, on_step);
-    if (request.round == round_) INTERLUDE_RETURN_IF_ERROR(misdeed_(*inner_));
+    auto result = inner().TrainRound(request, on_step);
+    if (request.round == round_) INTERLUDE_RETURN_IF_ERROR(misdeed_(inner()));
     return result;
-  }
-  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
-    return inner_->Evaluate(part, parts);
   }
 
  private:
-  const std::unique_ptr<LocalTrainer> inner_;
   const uint32_t round_;
   const Misdeed misdeed_;
 };

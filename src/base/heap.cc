@@ -10,4 +10,8 @@ void KeepFreedMemory() {
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
+void ShareOneHeap() { ::mallopt(M_ARENA_MAX, 1); }
+
+void ReturnFreedMemory() { ::malloc_trim(0); }
+
 }  // namespace interlude

@@ -11,4 +11,12 @@ namespace interlude {
 /// threads.
 void KeepFreedMemory();
 
+/// One heap for all threads, for a process that serves one run after the other: of a heap for each,
+/// with pieces of many runs' messages in it, a part could never be given back. Big buffers are
+/// outside of it, so its lock is seldom wanted. Before other threads.
+void ShareOneHeap();
+
+/// Gives all that is free back to the kernel: between two runs.
+void ReturnFreedMemory();
+
 }  // namespace interlude

@@ -1,7 +1,6 @@
 // interlude coordinator: merges what workers send; they may be on other machines. Of one run, or of
 // one run after the other on the same address.
 #include <fmt/format.h>
-#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/heap.h"
 #include "base/host_name.h"
 #include "base/log.h"
 #include "base/mutex.h"
@@ -151,7 +151,7 @@ class Service {
   /// Called when the run's objects are gone: what they left in the heap goes back too.
   void GiveBackMemory(uint64_t before) {
     printer_.Flush();
-    malloc_trim(0);
+    ReturnFreedMemory();
     LogInfo("memory after the run: {:.1f} MiB anonymous, {:.1f} MiB before it",
             static_cast<double>(AnonymousMemory()) / 0x1p20, static_cast<double>(before) / 0x1p20);
     TellParent(options_.ready_fd, "ended");
@@ -170,9 +170,7 @@ class Service {
 int Run(const CoordinatorCommandOptions& options) {
   auto prepared = Prepare(options);
   if (!prepared.ok()) return Fail(prepared.status(), ExitCodeFor(prepared.status()));
-  // One heap for all threads: of a heap for each, with pieces of many runs' messages in it, a part
-  // could never be given back. Big buffers are outside of it, so the lock is seldom wanted.
-  mallopt(M_ARENA_MAX, 1);
+  ShareOneHeap();
   InitLog("coordinator");
   signal(SIGPIPE, SIG_IGN);  // the run goes on when nobody reads its progress any more
   return Service(options, *std::move(prepared)).Run();

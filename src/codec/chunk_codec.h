@@ -48,6 +48,9 @@ EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<
 /// first bad block or value.
 Status ValidatePayload(Codec codec, std::span<const std::byte> payload, size_t count);
 
+// DecodeAverage, EncodeUpdate and Apply are stages by themselves: what tests compare the whole with
+// and benchmarks time.
+
 /// sum[i] = the weighted sum of the payloads' values in the order given: from +0 on, each product
 /// and each sum rounded to fp32 on its own (never fused). Payloads, here and below, must have
 /// passed ValidatePayload.

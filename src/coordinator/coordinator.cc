@@ -96,6 +96,7 @@ class CoordinatorImpl final : public Coordinator {
   StatusOr<RunOutcome> Wait() override {
     if (thread_.joinable()) thread_.join();
     ShutDown();
+    if (outcome_.ok()) outcome_->ledger_complete = !book_->failed();  // closed, and so complete
     return outcome_;
   }
 

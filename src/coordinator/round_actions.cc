@@ -24,7 +24,7 @@ void RoundThread::Fail(const Status& reason) {
 
 void RoundThread::Do(const AskForBase& action) {
   base_from_ = action.worker;
-  members_.at(action.worker).session->outgoing.Push(ProvideBaseMessage{});
+  Tell(*members_.at(action.worker).session, ProvideBaseMessage{});
 }
 
 void RoundThread::Do(const CatchUp& action) {
@@ -36,7 +36,7 @@ void RoundThread::Do(const CatchUp& action) {
   }
   member.behind_since = message.committed_rounds;
   member.session->may_download = true;
-  member.session->outgoing.Push(std::move(message));
+  Tell(*member.session, std::move(message));
   if (machine_.membership().stage(action.worker) == WorkerStage::kReady)
     observer_.CatchUpBegan(action.worker, machine_.committed_rounds());
 }
@@ -66,7 +66,7 @@ void RoundThread::Do(const StartRound& action) {
     member.steps_done = 0;
     member.behind_since = machine_.committed_rounds();
     member.session->member = true;
-    member.session->outgoing.Push(message);
+    Tell(*member.session, message);
     ++message.evaluation_part;
   }
 }
@@ -81,6 +81,7 @@ void RoundThread::Do(const MergeChunk& action) {
   merges_.Submit([this, order, payloads = std::move(payloads),
                   sync = exchange_->deltas->MutableSync(order.round, order.chunk),
                   &timer = merge_timers_.at(order.round)] {
+    if (shared_.events.closed()) return;  // the run has ended: nobody wants it
     shared_.events.Push(ChunkMergedEvent{
         order.round, order.chunk, exchange_->merger->MergeChunk(order, payloads, sync, timer)});
   });
@@ -120,7 +121,7 @@ void RoundThread::Do(const Finish& action) {
   message.evaluation_parts = static_cast<uint32_t>(action.members.size());
   evaluations_.Begin(message.after_rounds, action.members);
   for (const WorkerId worker : action.members) {
-    members_.at(worker).session->outgoing.Push(message);
+    Tell(*members_.at(worker).session, message);
     ++message.evaluation_part;
   }
 }

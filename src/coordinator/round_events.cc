@@ -94,8 +94,8 @@ Status RoundThread::AcceptBase(Session& session) {
   if (base_stored_) return OkStatus();
   session.FenceUploads();  // from here on the base belongs to the merges
   INTERLUDE_RETURN_IF_ERROR(exchange_->merger->HashBase());
-  shared_.board.PostFirstBase(exchange_->merger->chunk_hashes());
   INTERLUDE_RETURN_IF_ERROR(machine_.BaseReceived(session.worker, shared_.clock.Now()));
+  shared_.board.PostFirstBase(exchange_->merger->chunk_hashes());
   base_stored_ = true;
   return OkStatus();
 }

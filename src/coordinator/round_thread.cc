@@ -34,14 +34,17 @@ StatusOr<RunOutcome> RoundThread::Run() {
     if (!event) break;
     Handle(*event);
     CarryOutActions();
+    if (unread_.empty()) continue;
+    RemoveThoseThatReadNothing();
+    CarryOutActions();
   }
   RefuseAllEvents(shared_.events, UnavailableError("the run has ended"));
-  merges_.Drain();
   shared_.board.Close();
   for (const auto& session : shared_.sessions.All()) {
-    session->outgoing.Push(GoodbyeMessage{end_status_.code(), end_status_.message()});
+    session->outgoing.TryPush(GoodbyeMessage{end_status_.code(), end_status_.message()});
     session->outgoing.Close();
   }
+  merges_.Drain();
   FinishOutcome(end_status_);
   if (!end_status_.ok()) return end_status_;
   return outcome_;
@@ -56,13 +59,25 @@ bool RoundThread::IsCurrent(const Session& session) const {
   return it != members_.end() && it->second.session.get() == &session;
 }
 
+void RoundThread::Tell(Session& session, CoordinatorMessage message) {
+  if (session.outgoing.TryPush(std::move(message)) || session.outgoing.closed()) return;
+  unread_.insert(session.worker);  // not now: an action may still name it
+}
+
+void RoundThread::RemoveThoseThatReadNothing() {
+  for (const WorkerId worker : std::exchange(unread_, {})) {
+    Remove(worker, ResourceExhaustedError("worker {} reads nothing of what it is told", worker));
+  }
+}
+
 void RoundThread::Remove(WorkerId worker, const Status& reason) {
   const auto it = members_.find(worker);
   if (it == members_.end()) return;
   const std::shared_ptr<Session> session = it->second.session;
   members_.erase(it);
+  if (base_from_ == worker && !base_stored_) base_from_.reset();
   session->Drop();
-  session->outgoing.Push(GoodbyeMessage{reason.code(), reason.message()});
+  session->outgoing.TryPush(GoodbyeMessage{reason.code(), reason.message()});
   session->outgoing.Close();
   shared_.sessions.Remove(worker, session.get());
   if (session->member) ++outcome_.workers_lost;
@@ -110,7 +125,6 @@ void RoundThread::FinishOutcome(const Status& status) {
     outcome_.root_hash = exchange_->merger->Root().ToHex();
   book_.Meta(kMetaOutcome, status.ok() ? "finished" : status.message());
   book_.Meta("final_root", outcome_.root_hash);
-  outcome_.ledger_complete = !book_.failed();
   outcome_.synthetic = options_.config.model.kind == ModelKind::kSynthetic;
 }
 

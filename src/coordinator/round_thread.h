@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,9 @@ class RoundThread {
   void Do(const DropWorker& action);
   void Do(const EndRun& action);
 
+  /// Never waits for a worker: one that reads nothing, until its queue is full, is removed.
+  void Tell(Session& session, CoordinatorMessage message);
+  void RemoveThoseThatReadNothing();
   /// The worker no longer counts. `reason` goes to it, to the log and to the ledger.
   void Remove(WorkerId worker, const Status& reason);
   void CompleteEvaluations();
@@ -95,6 +99,7 @@ class RoundThread {
   RunObserver& observer_;
   RunMachine machine_;
   std::map<WorkerId, Member> members_;
+  std::set<WorkerId> unread_;  // whose queue was full
   std::shared_ptr<Exchange> exchange_;
   std::map<uint32_t, PhaseTimer> merge_timers_;  // of rounds that are not committed
   std::vector<ChunkHashes> sync_hashes_;         // of the chunks of the round that is merged

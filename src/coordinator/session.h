@@ -22,8 +22,8 @@ struct Session {
 
   const uint64_t token;
   std::atomic<WorkerId> worker{-1};
-  /// To the worker, in order. Closed when the stay is over. A worker that reads nothing gets no
-  /// further rounds, so the bound is never met.
+  /// To the worker, in order. Closed when the stay is over. A worker that reads nothing
+  /// until it is full is removed; the round thread never waits for it.
   Queue<CoordinatorMessage> outgoing{1024};
   /// Set by Drop: bulk streams stop at their next chunk.
   std::atomic<bool> dropped{false};
@@ -41,7 +41,7 @@ struct Session {
   void Drop();
 
   /// A handler: runs `store` if the stream of this generation may still store, else Aborted. The
-  /// lock covers one piece's copy.
+  /// lock covers one piece's copy, or the check and the seal of one chunk.
   template <typename StoreFunction>
   Status Store(uint64_t generation, const StoreFunction& store) {
     MutexLock lock(upload_mutex_);

@@ -7,6 +7,7 @@ namespace interlude {
 void SyncBoard::PostFirstBase(const std::vector<Hash128>& chunk_hashes) {
   MutexLock lock(mutex_);
   std::vector<Posted>& chunks = rounds_[kFirstRound - 1];
+  chunks.clear();
   for (const Hash128& hash : chunk_hashes) chunks.push_back({true, {.payload = {}, .base = hash}});
 }
 
@@ -33,7 +34,8 @@ StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk,
   MutexLock lock(mutex_);
   for (;;) {
     const auto it = rounds_.find(round);
-    if (!rounds_.empty() && round + retained_ < rounds_.rbegin()->first) {
+    const uint32_t newest = rounds_.empty() ? 0 : rounds_.rbegin()->first;
+    if (round < newest && newest - round > retained_) {
       return NotFoundError("the sync delta of round {} is no longer retained", round);
     }
     if (it == rounds_.end() || round < kFirstRound) {

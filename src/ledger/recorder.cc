@@ -32,24 +32,27 @@ PhaseTimer::PhaseTimer(Phase phase, uint32_t round, int32_t recorded_by, const C
             .about_worker = about_worker} {}
 
 PhaseTimer::Scope::Scope(PhaseTimer& timer) : timer_(timer), times_(ReadThreadTimesWithDelay()) {
-  timer_.Begin(timer_.clock_.Now());
+  timer_.Begin();
 }
 
 PhaseTimer::Scope::~Scope() {
   const ThreadTimes times = ReadThreadTimesWithDelay();
-  timer_.End(timer_.clock_.Now(), {.cpu_ns = times.cpu_ns - times_.cpu_ns,
-                                   .run_delay_ns = times.run_delay_ns - times_.run_delay_ns});
+  timer_.End({.cpu_ns = times.cpu_ns - times_.cpu_ns,
+              .run_delay_ns = times.run_delay_ns - times_.run_delay_ns});
 }
 
-void PhaseTimer::Begin(Nanoseconds now) {
+// The clock is read under the lock, or a thread that waited for it could count time twice.
+void PhaseTimer::Begin() {
   MutexLock lock(mutex_);
+  const Nanoseconds now = clock_.Now();
   if (!entered_) span_.begin_ns = now.count();
   entered_ = true;
   if (inside_++ == 0) busy_since_ = now;
 }
 
-void PhaseTimer::End(Nanoseconds now, const ThreadTimes& used) {
+void PhaseTimer::End(const ThreadTimes& used) {
   MutexLock lock(mutex_);
+  const Nanoseconds now = clock_.Now();
   span_.end_ns = now.count();
   if (--inside_ == 0) span_.busy_ns += (now - busy_since_).count();
   span_.cpu_ns += used.cpu_ns;

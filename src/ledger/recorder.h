@@ -67,8 +67,8 @@ class PhaseTimer {
 
  private:
   friend class Scope;
-  void Begin(Nanoseconds now);
-  void End(Nanoseconds now, const ThreadTimes& used);
+  void Begin();
+  void End(const ThreadTimes& used);
 
   const Clock& clock_;
   mutable Mutex mutex_;

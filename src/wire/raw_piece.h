@@ -26,8 +26,10 @@ using ByteSpans = std::span<const std::span<const std::byte>>;
 /// room.
 void CopySpans(ByteSpans from, std::byte* to);
 
-/// What keeps a payload alive and unchanged while gRPC may read it. That is longer than Write:
-/// bytes that passed flow control, or whose call was cancelled, may still wait for their socket.
+/// What keeps a payload's memory alive while gRPC may read it. That is longer than Write: bytes
+/// that passed flow control, or whose call was cancelled, may still wait for their socket. The
+/// payload stays unchanged for as long as the other side would accept it: what is left of a
+/// cancelled call may change, and counts nowhere.
 using PayloadOwner = std::shared_ptr<const void>;
 
 /// A Piece, or an UploadMessage with one: `fields` (whose own payload is empty) and `payload`,

@@ -2,28 +2,24 @@
 
 #include <utility>
 
+#include "worker/forwarding_trainer.h"
+
 namespace interlude {
 namespace {
 
-class HookedTrainer final : public LocalTrainer {
+class HookedTrainer final : public ForwardingTrainer {
  public:
-  HookedTrainer(std::unique_ptr<LocalTrainer> trainer, AfterTraining after_training)
-      : trainer_(std::move(trainer)), after_training_(std::move(after_training)) {}
+  HookedTrainer(std::unique_ptr<LocalTrainer> inner, AfterTraining after_training)
+      : ForwardingTrainer(std::move(inner)), after_training_(std::move(after_training)) {}
 
-  const Layout& layout() const override { return trainer_->layout(); }
-  std::span<float> parameters() override { return trainer_->parameters(); }
   StatusOr<TrainResult> TrainRound(const TrainRequest& request,
                                    const StepCallback& on_step) override {
-    StatusOr<TrainResult> result = trainer_->TrainRound(request, on_step);
+    StatusOr<TrainResult> result = inner().TrainRound(request, on_step);
     if (after_training_) after_training_(request.round, parameters());
     return result;
   }
-  StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
-    return trainer_->Evaluate(part, parts);
-  }
 
  private:
-  std::unique_ptr<LocalTrainer> trainer_;
   AfterTraining after_training_;
 };
 

@@ -25,6 +25,9 @@ Codec CodecOf(const RoundConfig& config) {
   return config.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
 }
 
+/// One that arrives, one that is applied by each thread, one between.
+size_t StagedChunks(int threads) { return static_cast<size_t>(threads) + 2; }
+
 /// The round's payload, and what a barrier holds back.
 uint64_t PayloadsBytes(const Layout& layout, const RoundConfig& config) {
   const uint64_t payloads = config.exchange == ExchangeMode::kBarrier ? 2 : 1;
@@ -40,7 +43,8 @@ StatusOr<std::unique_ptr<WorkerModel>> WorkerModel::Create(LocalTrainer& trainer
   const uint64_t host_copies = copy != nullptr ? 0 : config.error_feedback ? 2 : 1;
   INTERLUDE_RETURN_IF_ERROR(CheckFreeMemory(
       fmt::format("a worker's copy of a model of {} parameters", layout.total_params()),
-      host_copies * layout.total_params() * sizeof(float) + PayloadsBytes(layout, config)));
+      host_copies * layout.total_params() * sizeof(float) + PayloadsBytes(layout, config) +
+          StagedChunks(threads) * StagingBytes(layout)));
   if (copy == nullptr) {
     copy = std::make_unique<HostModelCopy>(trainer, CodecOf(config), config.error_feedback);
   }
@@ -56,8 +60,7 @@ WorkerModel::WorkerModel(const Layout& layout, const RoundConfig& config, int th
       copy_(std::move(copy)),
       payload_(std::make_shared<Buffer>("payload", TotalBytes(layout_, codec_))),
       sync_payload_(barrier_ ? Buffer("sync payload", TotalBytes(layout_, codec_)) : Buffer()),
-      // One that arrives, one that is applied by each thread, one between.
-      staging_(static_cast<size_t>(threads) + 2, StagingBytes(layout_)) {}
+      staging_(StagedChunks(threads), StagingBytes(layout_)) {}
 
 std::vector<size_t> WorkerModel::PayloadBytes(Codec codec) const {
   std::vector<size_t> bytes;
