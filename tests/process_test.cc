@@ -201,7 +201,7 @@ TEST_F(ProcessTest, ACoordinatorThatStaysUpGivesAllMemoryBackAndServesTheNextRun
        "127.0.0.1:0", "--runs", "0", "--set", "model.synthetic_params=16000000", "--set",
        "model.synthetic_step_ms=0", "--set", "round.chunk_params=1048576"}));
   ASSERT_TRUE(coordinator.AwaitOutput(" (on this machine only"));
-  const auto before = ReadProcessMemory(coordinator.pid());
+  [[maybe_unused]] const auto before = ReadProcessMemory(coordinator.pid());
   const std::string address = Address(coordinator.output());
   ASSERT_TRUE(coordinator.AwaitNext(" (on this machine only"));
   const std::string data = directory_;
