@@ -222,6 +222,9 @@ class LosesABit final : public ModelCopy {
     if (chunk == chunk_ && ++applied_ == 2) FlipBit();
     inner_.Apply(chunk, payload);
   }
+  void CarryOver(uint32_t chunk, std::span<const std::byte> payload) override {
+    inner_.CarryOver(chunk, payload);
+  }
   Hash128 BaseHash(uint32_t chunk) override { return inner_.BaseHash(chunk); }
   void ReadBase(uint32_t chunk, std::span<std::byte> out) override { inner_.ReadBase(chunk, out); }
   Status ReplaceBase(uint32_t chunk, std::span<const std::byte> fp32_payload) override {

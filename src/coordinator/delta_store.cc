@@ -78,6 +78,15 @@ Status DeltaStore::Seal(uint32_t round, WorkerId worker, uint32_t chunk,
   return OkStatus();
 }
 
+std::vector<uint32_t> DeltaStore::Missing(uint32_t round, WorkerId worker) const {
+  std::vector<uint32_t> missing;
+  MutexLock lock(mutex_);
+  for (uint32_t chunk = 0; chunk < layout_.num_chunks(); ++chunk) {
+    if (!sealed_.contains({round, worker, chunk})) missing.push_back(chunk);
+  }
+  return missing;
+}
+
 std::span<const std::byte> DeltaStore::Delta(uint32_t round, WorkerId worker,
                                              uint32_t chunk) const {
   return journal_->Read(round, static_cast<uint32_t>(worker), chunk);

@@ -39,6 +39,8 @@ class DeltaStore {
                std::span<const std::byte> bytes);
   /// The same handler. Checks a whole chunk (sizes, finite scales) and seals it.
   Status Seal(uint32_t round, WorkerId worker, uint32_t chunk, const Hash128& payload_hash);
+  /// Any thread: the chunks of a delta that are not sealed, ascending.
+  std::vector<uint32_t> Missing(uint32_t round, WorkerId worker) const;
   /// The round thread, for a chunk of an open round that is whole.
   std::span<const std::byte> Delta(uint32_t round, WorkerId worker, uint32_t chunk) const;
 

@@ -20,6 +20,8 @@ class CoordinatorService final : public RawCoordinatorService {
   grpc::Status Session(grpc::ServerContext* context, SessionStream* stream) override;
   grpc::Status Upload(grpc::ServerContext* context, UploadReader* reader,
                       v1::UploadReceipt* receipt) override;
+  grpc::Status MissingChunks(grpc::ServerContext* context, const v1::UploadHeader* header,
+                             v1::ChunkList* missing) override;
   grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                         PieceWriter* writer) override;
 

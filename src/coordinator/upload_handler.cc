@@ -1,5 +1,7 @@
 // The Upload stream: pieces of a delta go to their place in the journal, pieces of the first base
-// to the base.
+// to the base; and what is still missing of a delta.
+#include <set>
+
 #include "coordinator/service.h"
 #include "wire/chunk_stream.h"
 #include "wire/convert.h"
@@ -64,7 +66,7 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
       return OkStatus();
     });
   };
-  ChunkReceiver receiver(deltas.chunk_bytes(), {}, store);
+  ChunkReceiver receiver(deltas.chunk_bytes(), header.chunks, store);
   const auto on_chunk = [&](const ChunkReceiver::Completed& completed) {
     INTERLUDE_RETURN_IF_ERROR(session->Store(generation, [&] {
       auto scope = journal.Enter();
@@ -103,6 +105,15 @@ Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& 
   return reply.get();
 }
 
+Status CheckChunks(const UploadHeader& header, uint32_t num_chunks) {
+  const std::set<uint32_t> chunks(header.chunks.begin(), header.chunks.end());
+  if (chunks.size() != header.chunks.size()) {
+    return InvalidArgumentError("an upload announces a chunk twice");
+  }
+  if (chunks.empty() || *chunks.rbegin() < num_chunks) return OkStatus();
+  return OutOfRangeError("chunk {} of a layout with {} chunks", *chunks.rbegin(), num_chunks);
+}
+
 Status HandleUpload(UploadReader& reader, SharedState& shared) {
   INTERLUDE_ASSIGN_OR_RETURN(const UploadHeader header, ReadHeader(reader));
   INTERLUDE_ASSIGN_OR_RETURN(const SessionPtr session,
@@ -113,12 +124,26 @@ Status HandleUpload(UploadReader& reader, SharedState& shared) {
   const std::shared_ptr<const Exchange> exchange = shared.exchange();
   INTERLUDE_CHECK(exchange != nullptr,
                   "the round thread accepted an upload before there was a layout");
+  INTERLUDE_RETURN_IF_ERROR(CheckChunks(header, exchange->merger->layout().num_chunks()));
   return header.kind == UploadKind::kBase
              ? ReceiveBase(reader, shared, session, header, *generation, *exchange)
              : ReceiveDelta(reader, shared, session, header, *generation, *exchange);
 }
 
 }  // namespace
+
+grpc::Status CoordinatorService::MissingChunks(grpc::ServerContext* /*context*/,
+                                               const v1::UploadHeader* proto,
+                                               v1::ChunkList* missing) {
+  const StatusOr<UploadHeader> header = FromProto(*proto);
+  if (!header.ok()) return ToGrpc(header.status());
+  const auto session = shared_.sessions.Find(header->worker, header->session);
+  if (!session.ok()) return ToGrpc(session.status());
+  const std::shared_ptr<const Exchange> exchange = shared_.exchange();
+  if (exchange == nullptr) return ToGrpc(FailedPreconditionError("no layout is known yet"));
+  *missing = ToProto(exchange->deltas->Missing(header->round, header->worker));
+  return grpc::Status::OK;
+}
 
 grpc::Status CoordinatorService::Upload(grpc::ServerContext* /*context*/, UploadReader* reader,
                                         v1::UploadReceipt* /*receipt*/) {

@@ -46,6 +46,13 @@ class DeviceModelCopy final : public ModelCopy {
     OnDevice([&] { Add(chunk, Decode(ToDevice(payload), layout_.chunk(chunk).count)); });
   }
 
+  void CarryOver(uint32_t chunk, std::span<const std::byte> payload) override {
+    OnDevice([&] {
+      if (residual_.defined()) AddToResidual(chunk, payload);
+      Part(parameters_, chunk).copy_(Part(base_, chunk));
+    });
+  }
+
   Hash128 BaseHash(uint32_t chunk) override {
     return OnDevice([&] {
       if (stale_[chunk]) HashStale();
@@ -102,6 +109,15 @@ class DeviceModelCopy final : public ModelCopy {
     HostBytes(out).copy_(payload);
     payload_hash = HashBytes(out);
     return {};
+  }
+
+  void AddToResidual(uint32_t chunk, std::span<const std::byte> payload) {
+    const at::Tensor delta = payload.empty()
+                                 ? Part(parameters_, chunk).sub(Part(base_, chunk))
+                                 : Decode(ToDevice(payload), layout_.chunk(chunk).count);
+    const at::Tensor residual = Part(residual_, chunk);
+    const at::Tensor sum = residual.add(delta);
+    residual.copy_(at::where(sum.isfinite(), sum, residual));
   }
 
   at::Tensor ToDevice(std::span<const std::byte> payload) const {

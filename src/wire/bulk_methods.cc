@@ -1,5 +1,6 @@
 #include "wire/bulk_methods.h"
 
+#include <grpcpp/impl/client_unary_call.h>
 #include <grpcpp/impl/rpc_service_method.h>
 #include <grpcpp/support/method_handler.h>
 
@@ -14,6 +15,7 @@ using grpc::internal::RpcMethod;
 // A test calls each through the generated stub.
 constexpr char kSession[] = "/interlude.v1.Coordinator/Session";
 constexpr char kUpload[] = "/interlude.v1.Coordinator/Upload";
+constexpr char kMissingChunks[] = "/interlude.v1.Coordinator/MissingChunks";
 constexpr char kDownload[] = "/interlude.v1.Coordinator/Download";
 
 }  // namespace
@@ -34,6 +36,12 @@ RawCoordinatorService::RawCoordinatorService() {
              v1::UploadReceipt* receipt) { return self->Upload(context, reader, receipt); },
           this)));
   AddMethod(new grpc::internal::RpcServiceMethod(
+      kMissingChunks, RpcMethod::NORMAL_RPC,
+      new grpc::internal::RpcMethodHandler<Self, v1::UploadHeader, v1::ChunkList>(
+          [](Self* self, grpc::ServerContext* context, const v1::UploadHeader* header,
+             v1::ChunkList* missing) { return self->MissingChunks(context, header, missing); },
+          this)));
+  AddMethod(new grpc::internal::RpcServiceMethod(
       kDownload, RpcMethod::SERVER_STREAMING,
       new grpc::internal::ServerStreamingHandler<Self, v1::DownloadRequest, grpc::ByteBuffer>(
           [](Self* self, grpc::ServerContext* context, const v1::DownloadRequest* request,
@@ -44,6 +52,7 @@ RawCoordinatorService::RawCoordinatorService() {
 BulkStub::BulkStub(const std::shared_ptr<grpc::Channel>& channel)
     : channel_(channel),
       upload_(kUpload, RpcMethod::CLIENT_STREAMING, channel),
+      missing_chunks_(kMissingChunks, RpcMethod::NORMAL_RPC, channel),
       download_(kDownload, RpcMethod::SERVER_STREAMING, channel) {}
 
 std::unique_ptr<UploadWriter> BulkStub::Upload(grpc::ClientContext* context,
@@ -51,6 +60,12 @@ std::unique_ptr<UploadWriter> BulkStub::Upload(grpc::ClientContext* context,
   return std::unique_ptr<UploadWriter>(
       grpc::internal::ClientWriterFactory<grpc::ByteBuffer>::Create(channel_.get(), upload_,
                                                                     context, receipt));
+}
+
+grpc::Status BulkStub::MissingChunks(grpc::ClientContext* context, const v1::UploadHeader& header,
+                                     v1::ChunkList* missing) {
+  return grpc::internal::BlockingUnaryCall<v1::UploadHeader, v1::ChunkList>(
+      channel_.get(), missing_chunks_, context, header, missing);
 }
 
 std::unique_ptr<PieceReader> BulkStub::Download(grpc::ClientContext* context,

@@ -33,22 +33,27 @@ class RawCoordinatorService : public grpc::Service {
   virtual grpc::Status Session(grpc::ServerContext* context, SessionStream* stream) = 0;
   virtual grpc::Status Upload(grpc::ServerContext* context, UploadReader* reader,
                               v1::UploadReceipt* receipt) = 0;
+  virtual grpc::Status MissingChunks(grpc::ServerContext* context, const v1::UploadHeader* header,
+                                     v1::ChunkList* missing) = 0;
   virtual grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                                 PieceWriter* writer) = 0;
 };
 
-/// A worker's end of the bulk streams. Any thread.
+/// A worker's end of the bulk calls. Any thread.
 class BulkStub {
  public:
   explicit BulkStub(const std::shared_ptr<grpc::Channel>& channel);
 
   std::unique_ptr<UploadWriter> Upload(grpc::ClientContext* context, v1::UploadReceipt* receipt);
+  grpc::Status MissingChunks(grpc::ClientContext* context, const v1::UploadHeader& header,
+                             v1::ChunkList* missing);
   std::unique_ptr<PieceReader> Download(grpc::ClientContext* context,
                                         const v1::DownloadRequest& request);
 
  private:
   const std::shared_ptr<grpc::Channel> channel_;
   const grpc::internal::RpcMethod upload_;
+  const grpc::internal::RpcMethod missing_chunks_;
   const grpc::internal::RpcMethod download_;
 };
 

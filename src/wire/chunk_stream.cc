@@ -21,6 +21,7 @@ bool SendChunk(uint32_t chunk, std::span<const std::byte> payload, const ChunkHa
       *piece.mutable_payload_hash() = ToProto(hashes.payload);
       if (hashes.base != Hash128{}) *piece.mutable_base_hash() = ToProto(hashes.base);
       piece.set_base_round(hashes.base_round);
+      piece.set_dropped(hashes.dropped);
     }
     if (!write(piece, part)) return false;
   }
@@ -43,7 +44,8 @@ StatusOr<std::optional<ChunkReceiver::Completed>> ChunkReceiver::Accept(const Ra
 
   const ChunkHashes announced{.payload = FromProto(fields.payload_hash()),
                               .base = FromProto(fields.base_hash()),
-                              .base_round = fields.base_round()};
+                              .base_round = fields.base_round(),
+                              .dropped = fields.dropped()};
   const Hash128 received = hasher_.Digest();
   if (received != announced.payload) {
     sequence_.Reopen(fields.chunk());

@@ -21,6 +21,7 @@ struct ChunkHashes {
   Hash128 payload;
   Hash128 base;             // download only
   uint32_t base_round = 0;  // download of the base only: after how many rounds it stands
+  bool dropped = false;     // download of a sync delta only: the receiver's delta is not in it
 };
 
 /// Sends one piece: its fields but the payload, and the payload.

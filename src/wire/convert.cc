@@ -90,6 +90,7 @@ v1::UploadHeader ToProto(const UploadHeader& header) {
   proto.set_round(header.round);
   proto.set_codec(CodecToProto(header.codec));
   proto.set_samples(header.samples);
+  proto.mutable_chunks()->Assign(header.chunks.begin(), header.chunks.end());
   return proto;
 }
 
@@ -97,10 +98,13 @@ StatusOr<UploadHeader> FromProto(const v1::UploadHeader& proto) {
   INTERLUDE_RETURN_IF_ERROR(
       CheckRange("worker", proto.worker(), 0, std::numeric_limits<WorkerId>::max()));
   INTERLUDE_RETURN_IF_ERROR(CheckAtMost("samples", proto.samples(), kMaxSamples));
+  INTERLUDE_RETURN_IF_ERROR(
+      CheckAtMost("the number of chunks", static_cast<uint64_t>(proto.chunks_size()), kMaxChunks));
   UploadHeader header{.worker = proto.worker(),
                       .session = proto.session(),
                       .round = proto.round(),
-                      .samples = proto.samples()};
+                      .samples = proto.samples(),
+                      .chunks = {proto.chunks().begin(), proto.chunks().end()}};
   INTERLUDE_ASSIGN_OR_RETURN(header.kind, UploadKindFromProto(proto.kind()));
   INTERLUDE_ASSIGN_OR_RETURN(header.codec, CodecFromProto(proto.codec()));
   if (header.kind == UploadKind::kBase && header.codec != Codec::kFp32) {
@@ -130,6 +134,18 @@ StatusOr<DownloadOrder> FromProto(const v1::DownloadRequest& proto) {
   INTERLUDE_ASSIGN_OR_RETURN(order.kind, DownloadKindFromProto(proto.kind()));
   order.chunks.assign(proto.chunks().begin(), proto.chunks().end());
   return order;
+}
+
+v1::ChunkList ToProto(const std::vector<uint32_t>& chunks) {
+  v1::ChunkList proto;
+  proto.mutable_chunks()->Assign(chunks.begin(), chunks.end());
+  return proto;
+}
+
+StatusOr<std::vector<uint32_t>> FromProto(const v1::ChunkList& proto) {
+  INTERLUDE_RETURN_IF_ERROR(
+      CheckAtMost("the number of chunks", static_cast<uint64_t>(proto.chunks_size()), kMaxChunks));
+  return std::vector<uint32_t>(proto.chunks().begin(), proto.chunks().end());
 }
 
 grpc::Status ToGrpc(const Status& status) {

@@ -5,6 +5,8 @@
 
 #include <grpcpp/support/status.h>
 
+#include <vector>
+
 #include "base/status.h"
 #include "interlude.grpc.pb.h"
 #include "interlude.pb.h"
@@ -34,6 +36,9 @@ StatusOr<UploadHeader> FromProto(const v1::UploadHeader& header);
 
 v1::DownloadRequest ToProto(const DownloadOrder& order);
 StatusOr<DownloadOrder> FromProto(const v1::DownloadRequest& request);
+
+v1::ChunkList ToProto(const std::vector<uint32_t>& chunks);
+StatusOr<std::vector<uint32_t>> FromProto(const v1::ChunkList& chunks);
 
 v1::Hash ToProto(const Hash128& hash);
 Hash128 FromProto(const v1::Hash& hash);

@@ -53,10 +53,12 @@ TEST(Convert, JoinCrossesTheWireUnchanged) {
                                                        .requested_worker = 0,
                                                        .visible_cores = 64,
                                                        .quota_cores = 1.5,
-                                                       .usable_cores = 2}));
+                                                       .usable_cores = 2,
+                                                       .session = 0xfeed5eed}));
   EXPECT_EQ(back.protocol_version, 9u);
   EXPECT_EQ(back.software, "interlude 0.1");
   EXPECT_EQ(back.host, "höst");
+  EXPECT_EQ(back.session, 0xfeed5eedu);
   EXPECT_EQ(back.process_id, 4711);
   EXPECT_EQ(back.requested_worker, std::optional<WorkerId>(0));
   EXPECT_EQ(back.visible_cores, 64);
@@ -166,12 +168,16 @@ TEST(Convert, WelcomeCrossesTheWireUnchanged) {
                                                                   .workers = 3,
                                                                   .session = ~uint64_t{5},
                                                                   .run_id = "r-1",
-                                                                  .config_toml = "seed = 1\n"}));
+                                                                  .config_toml = "seed = 1\n",
+                                                                  .resumed = true,
+                                                                  .last_number = 17}));
   EXPECT_EQ(back.worker, 2);
   EXPECT_EQ(back.workers, 3u);
   EXPECT_EQ(back.session, ~uint64_t{5});
   EXPECT_EQ(back.run_id, "r-1");
   EXPECT_EQ(back.config_toml, "seed = 1\n");
+  EXPECT_TRUE(back.resumed);
+  EXPECT_EQ(back.last_number, 17u);
 }
 
 TEST(Convert, StartRoundCrossesTheWireUnchanged) {
@@ -209,13 +215,14 @@ TEST(Convert, ShortCoordinatorMessagesCrossTheWireUnchanged) {
 }
 
 TEST(Convert, UploadHeaderCrossesTheWireUnchanged) {
-  for (const UploadHeader header :
+  for (const UploadHeader& header :
        {UploadHeader{.worker = 3,
        .session = 9,
        .kind = UploadKind::kDelta,
        .round = 2,
        .codec = Codec::kQ4,
-       .samples = 55},
+       .samples = 55,
+       .chunks = {1, 7}},
         UploadHeader{.worker = 0, .kind = UploadKind::kBase, .codec = Codec::kFp32}}) {
     const UploadHeader back = FromProto(ToProto(header)).value();
     EXPECT_EQ(back.worker, header.worker);
@@ -224,7 +231,14 @@ TEST(Convert, UploadHeaderCrossesTheWireUnchanged) {
     EXPECT_EQ(back.round, header.round);
     EXPECT_EQ(back.codec, header.codec);
     EXPECT_EQ(back.samples, header.samples);
+    EXPECT_EQ(back.chunks, header.chunks);
   }
+}
+
+TEST(Convert, AListOfChunksCrossesTheWireUnchanged) {
+  EXPECT_EQ(FromProto(ToProto(std::vector<uint32_t>{0, 3, 9})).value(),
+            (std::vector<uint32_t>{0, 3, 9}));
+  EXPECT_TRUE(FromProto(ToProto(std::vector<uint32_t>{})).value().empty());
 }
 
 TEST(Convert, DownloadOrderCrossesTheWireUnchanged) {

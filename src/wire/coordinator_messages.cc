@@ -27,6 +27,8 @@ void Fill(const WelcomeMessage& message, v1::CoordinatorMessage& proto) {
   welcome.set_session(message.session);
   welcome.set_run_id(CleanText(message.run_id, kMaxTextBytes));
   welcome.set_config_toml(message.config_toml);
+  welcome.set_resumed(message.resumed);
+  welcome.set_last_number(message.last_number);
 }
 
 void Fill(const ProvideBaseMessage&, v1::CoordinatorMessage& proto) {
@@ -70,7 +72,9 @@ StatusOr<WelcomeMessage> Read(const v1::Welcome& proto) {
                         .workers = proto.workers(),
                         .session = proto.session(),
                         .run_id = proto.run_id(),
-                        .config_toml = proto.config_toml()};
+                        .config_toml = proto.config_toml(),
+                        .resumed = proto.resumed(),
+                        .last_number = proto.last_number()};
 }
 
 StatusOr<CatchUpMessage> Read(const v1::CatchUp& proto) {

@@ -18,7 +18,7 @@
 namespace interlude {
 
 /// Raised with every change that an older program could not follow.
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 
 // ---- from the worker ----
 
@@ -31,6 +31,7 @@ struct JoinMessage {
   int32_t visible_cores = 0;
   double quota_cores = 0;  // 0: none
   int32_t usable_cores = 0;
+  uint64_t session = 0;  // of the stay that is to go on; 0: a new one
 };
 
 struct BaseOfferMessage {
@@ -91,6 +92,8 @@ struct WelcomeMessage {
   uint64_t session = 0;
   std::string run_id;
   std::string config_toml;
+  bool resumed = false;      // the stay that Join named goes on
+  uint32_t last_number = 0;  // resumed: the newest message of the worker that has come
 };
 
 struct ProvideBaseMessage {};
@@ -100,7 +103,7 @@ inline constexpr uint32_t kNoBase = UINT32_MAX;
 
 struct CatchUpMessage {
   uint32_t committed_rounds = 0;
-  std::vector<uint32_t> chunk_rounds;  // none: as the worker said last
+  std::vector<uint32_t> chunk_rounds;  // none: as the worker knows
 };
 
 struct StartRoundMessage {
@@ -138,6 +141,7 @@ struct UploadHeader {
   uint32_t round = 0;
   Codec codec = Codec::kQ4;
   uint64_t samples = 0;
+  std::vector<uint32_t> chunks;  // none: all
 };
 
 struct DownloadOrder {

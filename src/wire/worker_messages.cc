@@ -30,6 +30,7 @@ void Fill(const JoinMessage& message, v1::WorkerMessage& proto) {
   join.set_visible_cores(message.visible_cores);
   join.set_quota_cores(message.quota_cores);
   join.set_usable_cores(message.usable_cores);
+  join.set_session(message.session);
 }
 
 StatusOr<JoinMessage> Read(const v1::Join& proto) {
@@ -47,7 +48,8 @@ StatusOr<JoinMessage> Read(const v1::Join& proto) {
                       .process_id = proto.process_id(),
                       .visible_cores = proto.visible_cores(),
                       .quota_cores = proto.quota_cores(),
-                      .usable_cores = proto.usable_cores()};
+                      .usable_cores = proto.usable_cores(),
+                      .session = proto.session()};
   if (proto.has_requested_worker()) {
     INTERLUDE_RETURN_IF_ERROR(
         CheckRange("requested_worker", proto.requested_worker(), 0, kMaxWorkers - 1));

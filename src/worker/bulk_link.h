@@ -7,10 +7,11 @@
 #include "protocol/types.h"
 #include "wire/bulk_methods.h"
 #include "worker/call_group.h"
+#include "worker/control_link.h"
 
 namespace interlude {
 
-/// Attempts of one upload or download, the first among them.
+/// Attempts of one upload or download within one session, the first among them.
 inline constexpr int kBulkAttempts = 3;
 
 /// Shared by the threads of a round.
@@ -19,21 +20,65 @@ struct BulkLink {
   WorkerId worker = 0;
   uint64_t session = 0;
   CallGroup& calls;
+  const ControlLink& control;
 };
 
-/// Whether the same call may succeed when it is made again: a broken line or damaged bytes, not a
-/// refusal.
-inline bool MayRetry(const Status& status, const CallGroup& calls) {
-  if (calls.cancelled()) return false;
-  switch (status.code()) {
-    case StatusCode::kUnavailable:
-    case StatusCode::kDataLoss:
-    case StatusCode::kCancelled:
-    case StatusCode::kInternal:  // what gRPC makes of a reset HTTP/2 stream
+/// Decides after each failed attempt of one upload or download whether the same call may succeed
+/// when it is made again. One thread.
+class RetryPolicy {
+ public:
+  explicit RetryPolicy(const BulkLink& link)
+      : link_(link), connection_(link.control.connection()) {}
+
+  /// The attempt that is under way, from 1; counted anew in each session.
+  int attempt() const { return attempt_; }
+
+  /// True for a broken line or damaged bytes, a few times, and where the coordinator was lost once
+  /// it is back, for which this waits; false for a refusal.
+  bool MayRetry(const Status& status) {
+    if (link_.calls.cancelled()) return false;
+    if (MayBeLost(status) &&
+        link_.control.AwaitAnother(connection_, [&] { return !link_.calls.cancelled(); })) {
+      connection_ = link_.control.connection();
+      attempt_ = 1;
       return true;
-    default:
-      return false;
+    }
+    if (link_.calls.cancelled() || attempt_ == kBulkAttempts || !Passing(status)) return false;
+    ++attempt_;
+    return true;
   }
-}
+
+ private:
+  /// Whether this may be what a call meets whose coordinator is gone, or is back and does not know
+  /// the stay yet.
+  static bool MayBeLost(const Status& status) {
+    switch (status.code()) {
+      case StatusCode::kUnavailable:
+      case StatusCode::kCancelled:
+      case StatusCode::kInternal:
+      case StatusCode::kAborted:
+      case StatusCode::kPermissionDenied:
+      case StatusCode::kFailedPrecondition:
+        return true;
+      default:
+        return false;
+    }
+  }
+  static bool Passing(const Status& status) {
+    switch (status.code()) {
+      case StatusCode::kUnavailable:
+      case StatusCode::kDataLoss:
+      case StatusCode::kCancelled:
+      case StatusCode::kInternal:  // what gRPC makes of a reset HTTP/2 stream
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  const BulkLink& link_;
+  uint64_t connection_;
+  int attempt_ = 1;
+};
 
 }  // namespace interlude

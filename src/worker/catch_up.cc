@@ -18,13 +18,13 @@ constexpr int kMostPasses = 8;
 
 class CatchingUp {
  public:
-  CatchingUp(WorkerContext& context, std::vector<uint32_t> chunk_rounds, PhaseTimer& timer)
-      : context_(context), model_(context.model), timer_(timer), rounds_(std::move(chunk_rounds)) {}
+  CatchingUp(WorkerContext& context, PhaseTimer& timer)
+      : context_(context), model_(context.model), timer_(timer) {}
 
   StatusOr<CatchUpResult> Run(uint32_t least_round);
 
  private:
-  /// A chunk to which a sync delta is applied, and what its base is to hash to.
+  /// A chunk to which a sync delta was applied, and what its base is to hash to.
   struct Applied {
     uint32_t chunk = 0;
     Hash128 announced;
@@ -34,8 +34,9 @@ class CatchingUp {
   Status FetchSync(uint32_t round);
   Status FetchSyncChunks(uint32_t round, const std::vector<uint32_t>& chunks,
                          std::vector<Applied>& applied);
-  Status SubmitApply(uint32_t round, uint32_t chunk);
-  std::vector<uint32_t> ChunksAt(uint32_t round) const;
+  Status SubmitApply(uint32_t round, uint32_t chunk, bool dropped);
+  /// The lowest and the newest round after which a chunk stands.
+  std::pair<uint32_t, uint32_t> Range() const;
   std::span<std::byte> Stage(uint32_t chunk) {
     return model_.staging().Take(chunk).first(model_.PayloadBytes(model_.codec(), chunk));
   }
@@ -43,24 +44,23 @@ class CatchingUp {
   WorkerContext& context_;
   WorkerModel& model_;
   PhaseTimer& timer_;
-  std::vector<uint32_t> rounds_;  // by chunk
   CatchUpResult result_;
 };
 
-std::vector<uint32_t> CatchingUp::ChunksAt(uint32_t round) const {
-  std::vector<uint32_t> chunks;
-  for (uint32_t chunk = 0; chunk < rounds_.size(); ++chunk) {
-    if (rounds_[chunk] == round) chunks.push_back(chunk);
+std::pair<uint32_t, uint32_t> CatchingUp::Range() const {
+  std::pair<uint32_t, uint32_t> range{kNoBase, 0};
+  for (uint32_t chunk = 0; chunk < model_.num_chunks(); ++chunk) {
+    range.first = std::min(range.first, model_.base_round(chunk));
+    range.second = std::max(range.second, model_.base_round(chunk));
   }
-  return chunks;
+  return range;
 }
 
 /// All chunks that are no base of the run. `round` is for messages.
 Status CatchingUp::FetchBase(uint32_t round) {
-  const std::vector<uint32_t> chunks = ChunksAt(kNoBase);
+  const std::vector<uint32_t> chunks = model_.ChunksAt(kNoBase);
   if (chunks.empty()) return OkStatus();
-  const auto replaced = [this](uint32_t chunk, uint32_t base_round) {
-    rounds_[chunk] = base_round;
+  const auto replaced = [this](uint32_t chunk) {
     ++result_.base_chunks;
     result_.bytes += model_.PayloadBytes(Codec::kFp32, chunk);
   };
@@ -73,21 +73,19 @@ Status CatchingUp::FetchBase(uint32_t round) {
 /// Brings the chunks that stand after round - 1 rounds to `round`, or makes them kNoBase.
 Status CatchingUp::FetchSync(uint32_t round) {
   std::vector<Applied> applied;
-  const Status status = FetchSyncChunks(round, ChunksAt(round - 1), applied);
+  const Status status = FetchSyncChunks(round, model_.ChunksAt(round - 1), applied);
   context_.pool.Drain();  // what came is applied
   model_.staging().ReleaseAll();
-  if (!status.ok() && status.code() != StatusCode::kNotFound) return status;
-  if (!status.ok()) LogInfo("{}; what stands before it is fetched whole", status.message());
-  std::replace(rounds_.begin(), rounds_.end(), round - 1, kNoBase);
   for (const Applied& done : applied) {
     result_.bytes += model_.PayloadBytes(model_.codec(), done.chunk);
     ++result_.sync_chunks;
-    if (model_.copy().BaseHash(done.chunk) == done.announced) {
-      rounds_[done.chunk] = round;
-    } else {
-      LogWarning("round {}, chunk {} differs after applying; it is repaired", round, done.chunk);
-    }
+    if (model_.copy().BaseHash(done.chunk) == done.announced) continue;
+    model_.set_base_round(done.chunk, kNoBase);
+    LogWarning("round {}, chunk {} differs after applying; it is repaired", round, done.chunk);
   }
+  if (status.code() != StatusCode::kNotFound) return status;
+  LogInfo("{}; what stands before it is fetched whole", status.message());
+  for (const uint32_t chunk : model_.ChunksAt(round - 1)) model_.set_base_round(chunk, kNoBase);
   return OkStatus();
 }
 
@@ -95,12 +93,12 @@ Status CatchingUp::FetchSync(uint32_t round) {
 Status CatchingUp::FetchSyncChunks(uint32_t round, const std::vector<uint32_t>& chunks,
                                    std::vector<Applied>& applied) {
   CallGroup calls;
-  const BulkLink link{context_.bulk, context_.worker, context_.session, calls};
+  const BulkLink link{context_.bulk, context_.worker, context_.session, calls, context_.control};
   ChunkDownload download(link, DownloadKind::kSync, round, model_.PayloadBytes(model_.codec()),
                          context_.clock, timer_);
   const auto stage = [this](uint32_t chunk) { return Stage(chunk); };
   const auto deliver = [&](const ChunkReceiver::Completed& completed) {
-    INTERLUDE_RETURN_IF_ERROR(SubmitApply(round, completed.chunk));
+    INTERLUDE_RETURN_IF_ERROR(SubmitApply(round, completed.chunk, completed.hashes.dropped));
     applied.push_back({completed.chunk, completed.hashes.base});
     return OkStatus();
   };
@@ -110,15 +108,15 @@ Status CatchingUp::FetchSyncChunks(uint32_t round, const std::vector<uint32_t>& 
   return status;
 }
 
-Status CatchingUp::SubmitApply(uint32_t round, uint32_t chunk) {
+Status CatchingUp::SubmitApply(uint32_t round, uint32_t chunk, bool dropped) {
   const std::span<const std::byte> payload = Stage(chunk);
   INTERLUDE_RETURN_IF_ERROR(
       ValidatePayload(model_.codec(), payload, model_.layout().chunk(chunk).count)
           .WithContext(fmt::format("sync delta of round {}, chunk {}", round, chunk)));
-  context_.pool.Submit([this, chunk, payload] {
+  context_.pool.Submit([this, round, chunk, payload, dropped] {
     {
       const PhaseTimer::Scope scope = timer_.Enter();
-      model_.copy().Apply(chunk, payload);
+      model_.ApplySync(chunk, payload, round, dropped);
     }
     model_.staging().Release(chunk);
   });
@@ -128,13 +126,13 @@ Status CatchingUp::SubmitApply(uint32_t round, uint32_t chunk) {
 StatusOr<CatchUpResult> CatchingUp::Run(uint32_t least_round) {
   for (int pass = 0; pass < kMostPasses; ++pass) {
     INTERLUDE_RETURN_IF_ERROR(FetchBase(least_round));
-    result_.round = std::max(least_round, *std::max_element(rounds_.begin(), rounds_.end()));
+    result_.round = std::max(least_round, Range().second);
     for (;;) {  // kNoBase is above every round
-      const uint32_t lowest = *std::min_element(rounds_.begin(), rounds_.end());
+      const uint32_t lowest = Range().first;
       if (lowest >= result_.round) break;
       INTERLUDE_RETURN_IF_ERROR(FetchSync(lowest + 1));
     }
-    if (ChunksAt(result_.round).size() == rounds_.size()) return result_;
+    if (model_.ChunksAt(result_.round).size() == model_.num_chunks()) return result_;
   }
   return UnavailableError(
       "worker {} cannot catch up: rounds pass faster than it brings its base to the newest one; a "
@@ -144,13 +142,8 @@ StatusOr<CatchUpResult> CatchingUp::Run(uint32_t least_round) {
 
 }  // namespace
 
-StatusOr<CatchUpResult> CatchUp(WorkerContext& context, std::vector<uint32_t> chunk_rounds,
-                                uint32_t least_round, PhaseTimer& timer) {
-  if (chunk_rounds.size() != context.model.num_chunks()) {
-    return InvalidArgumentError("worker {} is told the rounds of {} chunks, the layout has {}",
-                                context.worker, chunk_rounds.size(), context.model.num_chunks());
-  }
-  return CatchingUp(context, std::move(chunk_rounds), timer).Run(least_round);
+StatusOr<CatchUpResult> CatchUp(WorkerContext& context, uint32_t least_round, PhaseTimer& timer) {
+  return CatchingUp(context, timer).Run(least_round);
 }
 
 }  // namespace interlude

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "base/status.h"
 #include "ledger/recorder.h"
@@ -20,15 +19,14 @@ struct CatchUpResult {
   uint32_t retries = 0;
 };
 
-/// `chunk_rounds` says of each chunk after how many rounds the worker's base of it stands, or
-/// kNoBase. Brings all chunks, and the parameters with them, to the newest round that any of them
+/// Where the model says of each chunk after how many rounds its base stands, or kNoBase: brings all
+/// chunks, and the parameters with them, to the newest round that any of them
 /// has reached, which is `least_round` at the least. A chunk that hashes to something else than the
 /// coordinator says after a sync delta was applied, and one whose next sync delta is no longer
 /// retained, is fetched whole. `timer` is charged with it all.
 ///
-/// InvalidArgument when chunk_rounds does not fit the layout; Unavailable when rounds pass faster
+/// Unavailable when rounds pass faster
 /// than they can be made good; Cancelled when keep_going says no; else as RepairBase. Blocks.
-StatusOr<CatchUpResult> CatchUp(WorkerContext& context, std::vector<uint32_t> chunk_rounds,
-                                uint32_t least_round, PhaseTimer& timer);
+StatusOr<CatchUpResult> CatchUp(WorkerContext& context, uint32_t least_round, PhaseTimer& timer);
 
 }  // namespace interlude

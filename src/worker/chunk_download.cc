@@ -19,15 +19,16 @@ ChunkDownload::ChunkDownload(const BulkLink& link, DownloadKind kind, uint32_t r
 Status ChunkDownload::Fetch(const std::vector<uint32_t>& wanted, const Stage& stage,
                             const Deliver& deliver) {
   std::vector<uint32_t> missing = wanted;
-  for (int attempt = 1;; ++attempt) {
+  RetryPolicy retry(link_);
+  for (;;) {
     const Status status = Attempt(missing, stage, deliver);
     if (missing.empty()) return OkStatus();
-    if (attempt == kBulkAttempts || !MayRetry(status, link_.calls)) return status;
+    if (!retry.MayRetry(status)) return status;
     ++retries_;
     LogWarning(
         "download of round {} broke with {} of {} chunks missing ({}); trying again, attempt {} of "
         "{}",
-        round_, missing.size(), wanted.size(), status.ToString(), attempt + 1, kBulkAttempts);
+        round_, missing.size(), wanted.size(), status.ToString(), retry.attempt(), kBulkAttempts);
   }
 }
 

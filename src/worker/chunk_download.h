@@ -31,8 +31,8 @@ class ChunkDownload {
                 std::vector<size_t> chunk_bytes, const Clock& clock, PhaseTimer& timer);
 
   /// Brings `wanted` (in that order; each below the number of chunks, none twice). A chunk is
-  /// delivered once; a broken download begins again at the first chunk that was not. After
-  /// kBulkAttempts the last error.
+  /// delivered once; a broken download begins again at the first chunk that was not. The last error
+  /// when RetryPolicy gives up.
   Status Fetch(const std::vector<uint32_t>& wanted, const Stage& stage, const Deliver& deliver);
 
   /// When the first piece came.

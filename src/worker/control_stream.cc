@@ -26,8 +26,9 @@ ControlStream::~ControlStream() {
   reader_.join();
 }
 
-bool ControlStream::Send(const WorkerMessage& message) {
-  const v1::WorkerMessage proto = ToProto(message);
+bool ControlStream::Send(const WorkerMessage& message, uint32_t number) {
+  v1::WorkerMessage proto = ToProto(message);
+  proto.set_number(number);
   MutexLock lock(write_mutex_);
   if (!may_write_) return false;
   may_write_ = stream_->Write(proto);
@@ -39,8 +40,8 @@ Status ControlStream::EndStatus() {
   return end_status_;
 }
 
-void ControlStream::Leave(const LeaveMessage& message) {
-  Send(WorkerMessage(message));
+void ControlStream::Leave(const LeaveMessage& message, uint32_t number) {
+  Send(WorkerMessage(message), number);
   {
     MutexLock lock(write_mutex_);
     if (std::exchange(may_write_, false)) stream_->WritesDone();
@@ -49,25 +50,6 @@ void ControlStream::Leave(const LeaveMessage& message) {
   while (!ended() && std::chrono::steady_clock::now() < deadline) {
     received_.PopFor(deadline - std::chrono::steady_clock::now());
   }
-}
-
-bool ControlStream::over() const { return OverWithin(std::chrono::nanoseconds(0)); }
-
-bool ControlStream::OverWithin(std::chrono::nanoseconds duration) const {
-  const auto deadline = std::chrono::steady_clock::now() + duration;
-  MutexLock lock(over_mutex_);
-  while (!over_) {
-    const auto left = deadline - std::chrono::steady_clock::now();
-    if (left <= left.zero()) break;
-    over_changed_.WaitFor(over_mutex_, left);
-  }
-  return over_;
-}
-
-void ControlStream::MarkOver() {
-  MutexLock lock(over_mutex_);
-  over_ = true;
-  over_changed_.NotifyAll();
 }
 
 void ControlStream::ReadMessages(Status& unreadable) {
@@ -79,9 +61,7 @@ void ControlStream::ReadMessages(Status& unreadable) {
       context_.TryCancel();
       return;
     }
-    const bool goodbye = std::holds_alternative<GoodbyeMessage>(*message);
     if (!received_.Push(*std::move(message))) return;
-    if (goodbye) MarkOver();
   }
 }
 
@@ -97,14 +77,14 @@ void ControlStream::ReadUntilEnd() {
   const grpc::Status status = stream_->Finish();
   end_status_ = unreadable.ok() ? Explain(status) : unreadable;
   received_.Close();
-  MarkOver();
 }
 
-Status ControlStream::Explain(const grpc::Status& grpc_status) const {
+Status ControlStream::Explain(const grpc::Status& grpc_status) {
   const Status status = FromGrpc(grpc_status);
   if (status.code() != StatusCode::kUnavailable) return status;
   // gRPC's own word for a status that the other side sent: then it is a refusal, not a broken line.
   if (context_.debug_error_string().find("received from peer") != std::string::npos) return status;
+  broken_ = true;
   return UnavailableError("lost the coordinator at {}: {}", address_, status.message());
 }
 

@@ -1,5 +1,5 @@
-// The Session stream: what the coordinator and this worker say to each other while the worker
-// stays. Bulk data does not pass here.
+// One Session stream: what the coordinator and this worker say to each other until the connection
+// breaks or the stay ends. Bulk data does not pass here.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -25,8 +25,9 @@ class ControlStream {
   /// Ends the stream if it has not ended.
   ~ControlStream();
 
-  /// Any thread. False when the stream has ended: EndStatus says why.
-  bool Send(const WorkerMessage& message);
+  /// Any thread. False when the stream has ended: EndStatus says why. `number` is the message's in
+  /// the stay; Join has 0.
+  bool Send(const WorkerMessage& message, uint32_t number);
 
   /// Takes the next message; nothing when none came within `duration` or the stream has ended
   /// (ended() tells). One thread.
@@ -38,25 +39,24 @@ class ControlStream {
   /// No message will come any more, besides those already received. Any thread.
   bool ended() const { return received_.closed(); }
 
-  /// The coordinator has said Goodbye or the stream has ended: nothing that is under way will be
-  /// wanted. Any thread.
-  bool over() const;
-  /// As over(), after waiting for it for at most `duration`.
-  bool OverWithin(std::chrono::nanoseconds duration) const;
-
   /// Waits for the end. The coordinator's refusal, unchanged; Unavailable naming the address when
   /// the connection broke; InvalidArgument for a message that made no sense; OK when the
   /// coordinator closed without an error.
   Status EndStatus();
 
+  /// Once it has ended: the connection broke, and the coordinator refused nothing. Any thread.
+  bool broken() const { return ended() && broken_; }
+
   /// Says the last word and gives the coordinator a moment to close. After this Send returns false.
-  void Leave(const LeaveMessage& message);
+  void Leave(const LeaveMessage& message, uint32_t number);
+
+  /// Ends the stream now. Any thread.
+  void Cancel() { context_.TryCancel(); }
 
  private:
   void ReadUntilEnd();
   void ReadMessages(Status& unreadable);
-  void MarkOver();
-  Status Explain(const grpc::Status& status) const;
+  Status Explain(const grpc::Status& status);
 
   const std::string address_;
   grpc::ClientContext context_;
@@ -66,10 +66,9 @@ class ControlStream {
   Mutex write_mutex_;
   bool may_write_ INTERLUDE_GUARDED_BY(write_mutex_) = true;
   Queue<CoordinatorMessage> received_;
-  mutable Mutex over_mutex_;
-  mutable CondVar over_changed_;
-  bool over_ INTERLUDE_GUARDED_BY(over_mutex_) = false;
-  Status end_status_;  // written by the reader before received_ is closed
+  // Written by the reader before received_ is closed.
+  Status end_status_;
+  bool broken_ = false;
   std::thread reader_;
 };
 

@@ -39,6 +39,7 @@ class Exchange {
         encoded_(model_.num_chunks()),
         payload_hashes_(model_.num_chunks()),
         announced_bases_(model_.num_chunks()),
+        dropped_(model_.num_chunks()),
         uploader_(link_, upload_),
         downloader_(link_, DownloadKind::kSync, round, model_.PayloadBytes(model_.codec()),
                     context.clock, download_) {}
@@ -71,7 +72,7 @@ class Exchange {
   const uint32_t round_;
   const uint64_t samples_;
   CallGroup calls_;
-  const BulkLink link_{context_.bulk, context_.worker, context_.session, calls_};
+  const BulkLink link_{context_.bulk, context_.worker, context_.session, calls_, context_.control};
   PhaseTimer encode_;
   PhaseTimer upload_;
   PhaseTimer download_;
@@ -80,6 +81,7 @@ class Exchange {
   EncodeProgress encoded_;
   std::vector<Hash128> payload_hashes_;
   std::vector<Hash128> announced_bases_;
+  std::vector<uint8_t> dropped_;  // the round went on without this worker's chunk
   uint32_t repaired_chunks_ = 0;
   std::optional<Nanoseconds> uploaded_at_;
   Uploader uploader_;
@@ -103,7 +105,7 @@ Status Exchange::EncodeChunk(uint32_t chunk) {
   if (!context_.keep_going()) return CancelledError("encoding of round {} was given up", round_);
   const std::span<std::byte> payload = model_.payload(chunk);
   const PhaseTimer::Scope scope = encode_.Enter();
-  const EncodeOutcome outcome = model_.copy().Encode(chunk, payload, payload_hashes_[chunk]);
+  const EncodeOutcome outcome = model_.Encode(chunk, payload_hashes_[chunk]);
   if (outcome.first_nonfinite.has_value()) {
     const size_t position = model_.layout().chunk(chunk).begin + *outcome.first_nonfinite;
     return DataLossError(
@@ -173,6 +175,7 @@ Status Exchange::ApplyDownloaded() {
 Status Exchange::Received(const ChunkReceiver::Completed& completed,
                           std::span<const std::byte> payload) {
   announced_bases_[completed.chunk] = completed.hashes.base;
+  dropped_[completed.chunk] = completed.hashes.dropped;
   const size_t count = model_.layout().chunk(completed.chunk).count;
   return ValidatePayload(model_.codec(), payload, count)
       .WithContext(fmt::format("sync delta of round {}, chunk {}", round_, completed.chunk));
@@ -182,7 +185,7 @@ void Exchange::SubmitApply(uint32_t chunk, std::span<const std::byte> payload) {
   context_.pool.Submit([this, chunk, payload] {
     {
       const PhaseTimer::Scope scope = apply_.Enter();
-      model_.copy().Apply(chunk, payload);
+      model_.ApplySync(chunk, payload, round_, dropped_[chunk] != 0);
     }
     apply_.AddBytes(payload.size());
     apply_.AddChunk();
@@ -274,7 +277,7 @@ StatusOr<ExchangeResult> RunExchange(WorkerContext& context, uint32_t round, uin
 StatusOr<uint32_t> UploadBase(WorkerContext& context) {
   WorkerModel& model = context.model;
   CallGroup calls;
-  const BulkLink link{context.bulk, context.worker, context.session, calls};
+  const BulkLink link{context.bulk, context.worker, context.session, calls, context.control};
   PhaseTimer timer(Phase::kShareBase, kBeforeRounds, context.worker, context.clock);
   Uploader uploader(link, timer);
   Buffer room("base chunk to send", model.PayloadBytes(Codec::kFp32, 0));
@@ -298,10 +301,10 @@ StatusOr<uint32_t> UploadBase(WorkerContext& context) {
 
 StatusOr<uint32_t> RepairBase(WorkerContext& context, uint32_t round,
                               const std::vector<uint32_t>& chunks, PhaseTimer& timer,
-                              const std::function<void(uint32_t, uint32_t)>& replaced) {
+                              const std::function<void(uint32_t)>& replaced) {
   WorkerModel& model = context.model;
   CallGroup calls;
-  const BulkLink link{context.bulk, context.worker, context.session, calls};
+  const BulkLink link{context.bulk, context.worker, context.session, calls, context.control};
   const std::vector<size_t> chunk_bytes = model.PayloadBytes(Codec::kFp32);
   ChunkDownload download(link, DownloadKind::kBase, round, chunk_bytes, context.clock, timer);
   const auto stage = [&](uint32_t chunk) {
@@ -309,11 +312,12 @@ StatusOr<uint32_t> RepairBase(WorkerContext& context, uint32_t round,
   };
   const auto replace = [&](const ChunkReceiver::Completed& completed) {
     const PhaseTimer::Scope scope = timer.Enter();
-    INTERLUDE_RETURN_IF_ERROR(model.copy().ReplaceBase(completed.chunk, stage(completed.chunk)));
+    INTERLUDE_RETURN_IF_ERROR(
+        model.ReplaceBase(completed.chunk, stage(completed.chunk), completed.hashes.base_round));
     model.staging().Release(completed.chunk);
     const Hash128 hash = model.copy().BaseHash(completed.chunk);
     if (hash == completed.hashes.base) {
-      if (replaced) replaced(completed.chunk, completed.hashes.base_round);
+      if (replaced) replaced(completed.chunk);
       return OkStatus();
     }
     return DataLossError(

@@ -28,12 +28,12 @@ StatusOr<ExchangeResult> RunExchange(WorkerContext& context, uint32_t round, uin
 StatusOr<uint32_t> UploadBase(WorkerContext& context);
 
 /// Replaces these chunks of the base, and the parameters with them, by the coordinator's, which are
-/// the base of `round`, or for a worker that catches up of a later one: `replaced`, where given, is
-/// told of each chunk after how many rounds it stands. The chunks are below the number of chunks
+/// the base of `round`, or for a worker that catches up of a later one, as the model then knows;
+/// `replaced`, where given, is told of each. The chunks are below the number of chunks
 /// and none stands there twice. DataLoss when one hashes to something else than the coordinator
 /// says. Returns the number of retries.
-StatusOr<uint32_t> RepairBase(
-    WorkerContext& context, uint32_t round, const std::vector<uint32_t>& chunks, PhaseTimer& timer,
-    const std::function<void(uint32_t chunk, uint32_t base_round)>& replaced = {});
+StatusOr<uint32_t> RepairBase(WorkerContext& context, uint32_t round,
+                              const std::vector<uint32_t>& chunks, PhaseTimer& timer,
+                              const std::function<void(uint32_t chunk)>& replaced = {});
 
 }  // namespace interlude

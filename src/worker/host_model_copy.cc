@@ -1,6 +1,7 @@
 #include "worker/host_model_copy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace interlude {
@@ -27,6 +28,23 @@ EncodeOutcome HostModelCopy::Encode(uint32_t chunk, std::span<std::byte> out,
 
 void HostModelCopy::Apply(uint32_t chunk, std::span<const std::byte> payload) {
   chunk_hashes_[chunk] = ApplyAndHash(codec_, payload, base(chunk), parameters(chunk));
+}
+
+void HostModelCopy::CarryOver(uint32_t chunk, std::span<const std::byte> payload) {
+  const std::span<float> values = parameters(chunk);
+  const std::span<const float> from = base(chunk);
+  if (residual_.size() != 0) {
+    const std::span<float> residual = Part(residual_.floats(), chunk);
+    if (!payload.empty()) {
+      interlude::Apply(codec_, payload, residual, values);
+    } else {
+      for (size_t i = 0; i < values.size(); ++i) {
+        const float sum = residual[i] + (values[i] - from[i]);
+        if (std::isfinite(sum)) residual[i] = sum;
+      }
+    }
+  }
+  std::ranges::copy(from, values.begin());
 }
 
 void HostModelCopy::ReadBase(uint32_t chunk, std::span<std::byte> out) {

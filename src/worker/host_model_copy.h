@@ -17,6 +17,7 @@ class HostModelCopy final : public ModelCopy {
 
   EncodeOutcome Encode(uint32_t chunk, std::span<std::byte> out, Hash128& payload_hash) override;
   void Apply(uint32_t chunk, std::span<const std::byte> payload) override;
+  void CarryOver(uint32_t chunk, std::span<const std::byte> payload) override;
   Hash128 BaseHash(uint32_t chunk) override { return chunk_hashes_[chunk]; }
   void ReadBase(uint32_t chunk, std::span<std::byte> out) override;
   Status ReplaceBase(uint32_t chunk, std::span<const std::byte> fp32_payload) override;

@@ -26,6 +26,12 @@ class ModelCopy {
   /// base += decoded payload; parameters = base. Precondition: ValidatePayload passed.
   virtual void Apply(uint32_t chunk, std::span<const std::byte> payload) = 0;
 
+  /// The chunk's delta will not be merged. With a residual it goes there, to be sent in a later
+  /// round: what `payload` decodes to or, where it is empty, parameters - base; values that would
+  /// make the residual NaN or infinite are lost. Afterwards parameters = base. Precondition as
+  /// Apply.
+  virtual void CarryOver(uint32_t chunk, std::span<const std::byte> payload) = 0;
+
   /// The hash of the chunk's base as it is after all that was applied or replaced. In host memory
   /// it was taken on the way; a device may compute those of all changed chunks together now.
   virtual Hash128 BaseHash(uint32_t chunk) = 0;

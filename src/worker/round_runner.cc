@@ -48,6 +48,8 @@ StatusOr<TrainResult> Train(WorkerContext& context, uint32_t round) {
       .round = round, .first_step = uint64_t{round - kFirstRound} * steps, .local_steps = steps};
   PhaseTimer timer(Phase::kTrain, round, context.worker, context.clock);
   ProgressReporter progress(context, round);
+  context.model.Settle();
+  context.model.BeginTraining();
   StatusOr<TrainResult> result = RunProcessPhase(timer, [&] {
     return context.trainer.TrainRound(
         request, [&](uint32_t done, double loss) { return progress(done, loss); });
@@ -61,6 +63,7 @@ StatusOr<TrainResult> Train(WorkerContext& context, uint32_t round) {
 
 Status Evaluate(WorkerContext& context, uint32_t after_rounds, uint32_t part, uint32_t parts) {
   PhaseTimer timer(Phase::kEvaluate, after_rounds + 1, context.worker, context.clock);
+  context.model.Settle();
   const StatusOr<EvaluationResult> result =
       RunProcessPhase(timer, [&] { return context.trainer.Evaluate(part, parts); });
   if (!result.ok()) return result.status();

@@ -248,10 +248,11 @@ Status ScriptedCoordinator::StoreUpload(grpc::ServerReader<v1::UploadMessage>& r
     sizes.push_back(EncodedBytes(header.codec, layout.chunk(chunk).count));
     chunks.emplace_back(sizes.back());
   }
-  ChunkReceiver receiver(sizes, {}, [&](uint32_t chunk, uint64_t offset, ByteSpans bytes) {
-    CopySpans(bytes, chunks[chunk].data() + offset);
-    return OkStatus();
-  });
+  ChunkReceiver receiver(sizes, header.chunks,
+                         [&](uint32_t chunk, uint64_t offset, ByteSpans bytes) {
+                           CopySpans(bytes, chunks[chunk].data() + offset);
+                           return OkStatus();
+                         });
   v1::UploadMessage message;
   while (reader.Read(&message))
     INTERLUDE_RETURN_IF_ERROR(receiver.Accept(RawPiece(message.piece())).status());

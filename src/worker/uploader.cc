@@ -1,5 +1,8 @@
 #include "worker/uploader.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/log.h"
 #include "wire/chunk_stream.h"
 
@@ -16,16 +19,37 @@ std::string NameOf(const UploadHeader& header) {
 Status Uploader::Send(UploadHeader header, uint32_t num_chunks, const Provide& provide) {
   header.worker = link_.worker;
   header.session = link_.session;
-  for (int attempt = 1;; ++attempt) {
-    const Status status = Attempt(header, num_chunks, provide);
-    if (status.ok() || attempt == kBulkAttempts || !MayRetry(status, link_.calls)) return status;
+  std::vector<uint32_t> chunks(num_chunks);
+  std::iota(chunks.begin(), chunks.end(), 0u);
+  RetryPolicy retry(link_);
+  for (;;) {
+    const Status status = Attempt(header, chunks, provide);
+    if (status.ok() || !retry.MayRetry(status)) return status;
     ++retries_;
-    LogWarning("upload of {} broke ({}); trying again, attempt {} of {}", NameOf(header),
-               status.ToString(), attempt + 1, kBulkAttempts);
+    if (header.kind == UploadKind::kDelta) AskWhatIsMissing(header, chunks);
+    LogWarning("upload of {} broke ({}); going on with {} of {} chunks, attempt {} of {}",
+               NameOf(header), status.ToString(), chunks.size(), num_chunks, retry.attempt(),
+               kBulkAttempts);
+    if (chunks.empty()) return OkStatus();
+    header.chunks = chunks.size() < num_chunks ? chunks : std::vector<uint32_t>();
   }
 }
 
-Status Uploader::Attempt(const UploadHeader& header, uint32_t num_chunks, const Provide& provide) {
+void Uploader::AskWhatIsMissing(const UploadHeader& header, std::vector<uint32_t>& chunks) {
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  const CallGroup::Membership membership(link_.calls, context);
+  v1::ChunkList reply;
+  if (!link_.stub.MissingChunks(&context, ToProto(header), &reply).ok()) return;
+  const StatusOr<std::vector<uint32_t>> missing = FromProto(reply);
+  if (!missing.ok()) return;
+  std::erase_if(chunks, [&](uint32_t chunk) {
+    return std::find(missing->begin(), missing->end(), chunk) == missing->end();
+  });
+}
+
+Status Uploader::Attempt(const UploadHeader& header, const std::vector<uint32_t>& chunks,
+                         const Provide& provide) {
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
   const CallGroup::Membership membership(link_.calls, context);
@@ -35,7 +59,8 @@ Status Uploader::Attempt(const UploadHeader& header, uint32_t num_chunks, const 
   *first.mutable_header() = ToProto(header);
   bool open = writer->Write(EncodeMessage(first));
   bool complete = true;
-  for (uint32_t chunk = 0; open && chunk < num_chunks; ++chunk) {
+  for (size_t i = 0; open && i < chunks.size(); ++i) {
+    const uint32_t chunk = chunks[i];
     const std::optional<Chunk> ready = provide(chunk);
     if (!ready.has_value()) {
       complete = false;

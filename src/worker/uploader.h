@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/hash128.h"
 #include "base/status.h"
@@ -33,8 +34,9 @@ class Uploader {
   /// `timer` is charged for sending, not for waiting for chunks.
   Uploader(const BulkLink& link, PhaseTimer& timer) : link_(link), timer_(timer) {}
 
-  /// Sends chunks 0 .. num_chunks - 1 and waits until the coordinator has stored all. After
-  /// kBulkAttempts the last error. `header`'s worker and session are filled in.
+  /// Sends chunks 0 .. num_chunks - 1 and waits until the coordinator has stored all. A broken
+  /// upload of a delta goes on with the chunks that the coordinator says it lacks. The last error
+  /// when RetryPolicy gives up. `header`'s worker, session and chunks are filled in.
   Status Send(UploadHeader header, uint32_t num_chunks, const Provide& provide);
 
   /// Payload bytes written, those of broken attempts too.
@@ -42,7 +44,10 @@ class Uploader {
   uint32_t retries() const { return retries_; }
 
  private:
-  Status Attempt(const UploadHeader& header, uint32_t num_chunks, const Provide& provide);
+  Status Attempt(const UploadHeader& header, const std::vector<uint32_t>& chunks,
+                 const Provide& provide);
+  /// Leaves in `chunks` those that the coordinator lacks; all where it does not say.
+  void AskWhatIsMissing(const UploadHeader& header, std::vector<uint32_t>& chunks);
 
   const BulkLink& link_;
   PhaseTimer& timer_;

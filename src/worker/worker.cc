@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "protocol/worker_session.h"
 #include "worker/catch_up.h"
 #include "worker/channels.h"
+#include "worker/control_link.h"
 #include "worker/exchange.h"
 #include "worker/process_phase.h"
 #include "worker/round_runner.h"
@@ -20,9 +22,24 @@ namespace interlude {
 namespace {
 
 constexpr std::chrono::milliseconds kAskEvery{100};
-/// How long a Goodbye may lag behind the failure of a call that the coordinator ended because of
+/// How long the coordinator's word may lag behind the failure of a call that it ended because of
 /// it.
-constexpr std::chrono::milliseconds kGoodbyeLag{500};
+constexpr std::chrono::milliseconds kWordLag{500};
+
+/// Whether a call may have failed because the coordinator ended or interrupted what was under way.
+bool MayComeFromThere(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kCancelled:
+    case StatusCode::kUnavailable:
+    case StatusCode::kAborted:
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kPermissionDenied:
+    case StatusCode::kNotFound:
+      return true;
+    default:
+      return false;
+  }
+}
 
 /// One stay at a coordinator. Owned and called by one thread.
 class Worker {
@@ -47,9 +64,13 @@ class Worker {
   Handled On(const GoodbyeMessage& goodbye);
 
   Status MakeModel(const WelcomeMessage& welcome);
-  Status BringBase(std::vector<uint32_t> chunk_rounds, uint32_t least_round, uint32_t round);
+  Status BeginAnew(const WelcomeMessage& welcome);
+  Status OfferBase();
+  Status BringBase(uint32_t least_round, uint32_t round);
+  StatusOr<uint32_t> TakePart(const StartRoundMessage& start);
   void ChooseThreads();
-  bool KeepGoing() const { return !stop_() && !control_->over(); }
+  bool Stopped() const { return !(in_round_ && options_.finish_round) && stop_(); }
+  bool KeepGoing() const { return !Stopped() && !control_->over() && !control_->begun_anew(); }
   Status Heard(const GoodbyeMessage& goodbye);
   Status CoordinatorsWord();
   Status Ended();
@@ -63,13 +84,14 @@ class Worker {
   const CpuLimits limits_ = ReadCpuLimits();
   int threads_ = 1;
   WorkerSession session_;
-  uint32_t base_round_ = 0;  // after how many rounds the base stands, once it has caught up
+  std::string config_toml_;
+  std::atomic<bool> in_round_ = false;
   bool goodbye_heard_ = false;
   WorkerOutcome outcome_;
   RunConfig config_;
   SpanRecorder spans_;
   std::unique_ptr<BulkStub> bulk_;
-  std::unique_ptr<ControlStream> control_;
+  std::unique_ptr<ControlLink> control_;
   std::unique_ptr<TaskPool> pool_;
   std::unique_ptr<LocalTrainer> trainer_;
   std::unique_ptr<WorkerModel> model_;
@@ -89,18 +111,22 @@ Status Worker::Join() {
   INTERLUDE_ASSIGN_OR_RETURN(const Channels channels,
                              Connect(options_.coordinator, options_.connect_timeout, stop_));
   bulk_ = std::make_unique<BulkStub>(channels.bulk);
-  control_ = std::make_unique<ControlStream>(channels.control, options_.coordinator);
-  control_->Send(JoinMessage{.software = kSoftwareVersion,
-                             .host = HostName("unknown"),
-                             .process_id = ::getpid(),
-                             .requested_worker = options_.requested_worker,
-                             .visible_cores = limits_.visible_cores,
-                             .quota_cores = limits_.quota_cores.value_or(0),
-                             .usable_cores = limits_.UsableCores()});
+  const JoinMessage join{.software = kSoftwareVersion,
+                         .host = HostName("unknown"),
+                         .process_id = ::getpid(),
+                         .requested_worker = options_.requested_worker,
+                         .visible_cores = limits_.visible_cores,
+                         .quota_cores = limits_.quota_cores.value_or(0),
+                         .usable_cores = limits_.UsableCores()};
+  control_ = std::make_unique<ControlLink>(
+      channels.control, join,
+      ControlLinkOptions{.address = options_.coordinator, .reconnect_for = options_.reconnect_for},
+      stop_);
   return OkStatus();
 }
 
 Status Worker::MakeModel(const WelcomeMessage& welcome) {
+  config_toml_ = welcome.config_toml;
   INTERLUDE_ASSIGN_OR_RETURN(
       config_, ParseRunConfig(welcome.config_toml, "the coordinator's configuration"));
   ChooseThreads();
@@ -126,17 +152,40 @@ Status Worker::MakeModel(const WelcomeMessage& welcome) {
   return OkStatus();
 }
 
-Worker::Handled Worker::On(const WelcomeMessage& welcome) {
+/// The place of this worker was given up while its connection was broken. It keeps its model, and
+/// what it has not delivered goes the way of all that was dropped.
+Status Worker::BeginAnew(const WelcomeMessage& welcome) {
+  if (welcome.worker != outcome_.worker || welcome.config_toml != config_toml_) {
+    return AbortedError(
+        "the coordinator now gives this worker another id or configuration: start it again");
+  }
+  session_ = WorkerSession();
   INTERLUDE_RETURN_IF_ERROR(session_.Welcomed(welcome.worker));
-  outcome_.worker = welcome.worker;
-  LogInfo("joined run {} at {} as worker {} of {}", welcome.run_id, options_.coordinator,
-          welcome.worker, welcome.workers);
-  INTERLUDE_RETURN_IF_ERROR(MakeModel(welcome));
+  context_->session = welcome.session;
+  model_->Settle();
+  return OfferBase();
+}
+
+Status Worker::OfferBase() {
   INTERLUDE_RETURN_IF_ERROR(session_.OfferedBase());
   control_->Send(BaseOfferMessage{.layout = model_->layout(),
                                   .chunk_hashes = model_->BaseHashes(),
                                   .spans = spans_.Take(),
                                   .threads = threads_});
+  return OkStatus();
+}
+
+Worker::Handled Worker::On(const WelcomeMessage& welcome) {
+  if (context_.has_value()) {
+    INTERLUDE_RETURN_IF_ERROR(BeginAnew(welcome));
+    return false;
+  }
+  INTERLUDE_RETURN_IF_ERROR(session_.Welcomed(welcome.worker));
+  outcome_.worker = welcome.worker;
+  LogInfo("joined run {} at {} as worker {} of {}", welcome.run_id, options_.coordinator,
+          welcome.worker, welcome.workers);
+  INTERLUDE_RETURN_IF_ERROR(MakeModel(welcome));
+  INTERLUDE_RETURN_IF_ERROR(OfferBase());
   return false;
 }
 
@@ -149,12 +198,10 @@ Worker::Handled Worker::On(const ProvideBaseMessage&) {
 
 /// To `least_round` or a later one, and tells the coordinator what it took. The span's round is
 /// `round`.
-Status Worker::BringBase(std::vector<uint32_t> chunk_rounds, uint32_t least_round, uint32_t round) {
+Status Worker::BringBase(uint32_t least_round, uint32_t round) {
   PhaseTimer share(Phase::kShareBase, round, context_->worker, clock_);
-  INTERLUDE_ASSIGN_OR_RETURN(const CatchUpResult result,
-                             CatchUp(*context_, std::move(chunk_rounds), least_round, share));
+  INTERLUDE_ASSIGN_OR_RETURN(const CatchUpResult result, CatchUp(*context_, least_round, share));
   if (share.entered()) spans_.Record(share.Finish());
-  base_round_ = result.round;
   outcome_.retries += result.retries;
   control_->Send(CaughtUpMessage{.round = result.round,
                                  .base_chunks = result.base_chunks,
@@ -166,28 +213,51 @@ Status Worker::BringBase(std::vector<uint32_t> chunk_rounds, uint32_t least_roun
 
 Worker::Handled Worker::On(const CatchUpMessage& message) {
   INTERLUDE_RETURN_IF_ERROR(session_.AskedToCatchUp());
-  std::vector<uint32_t> chunk_rounds = message.chunk_rounds;
-  if (chunk_rounds.empty()) chunk_rounds.assign(model_->num_chunks(), base_round_);
-  INTERLUDE_RETURN_IF_ERROR(
-      BringBase(std::move(chunk_rounds), message.committed_rounds, kBeforeRounds));
+  const size_t told = message.chunk_rounds.size();
+  if (told != 0 && told != model_->num_chunks()) {
+    return InvalidArgumentError("worker {} is told the rounds of {} chunks, the layout has {}",
+                                outcome_.worker, told, model_->num_chunks());
+  }
+  for (uint32_t chunk = 0; chunk < told; ++chunk) {
+    model_->set_base_round(chunk, message.chunk_rounds[chunk]);
+  }
+  INTERLUDE_RETURN_IF_ERROR(BringBase(message.committed_rounds, kBeforeRounds));
   return false;
 }
 
+/// One round. Cancelled where it goes on without this worker.
+StatusOr<uint32_t> Worker::TakePart(const StartRoundMessage& start) {
+  WorkerContext in_round = *context_;
+  in_round.keep_going = [this] { return KeepGoing() && !control_->left_behind(); };
+  in_round_ = true;
+  StatusOr<uint32_t> retries = RunRound(in_round, start);
+  in_round_ = false;
+  return retries;
+}
+
 Worker::Handled Worker::On(const StartRoundMessage& start) {
+  // A session that was taken up again begins with what the worker may know already.
+  if (start.round != 0 && start.round == session_.round()) return false;
   INTERLUDE_RETURN_IF_ERROR(session_.RoundStarted(start.round));
-  if (base_round_ + 1 < start.round) {
-    INTERLUDE_RETURN_IF_ERROR(BringBase(std::vector<uint32_t>(model_->num_chunks(), base_round_),
-                                        start.round - 1, start.round));
+  if (model_->ChunksAt(start.round - 1).size() < model_->num_chunks()) {
+    INTERLUDE_RETURN_IF_ERROR(BringBase(start.round - 1, start.round));
   }
-  INTERLUDE_ASSIGN_OR_RETURN(const uint32_t retries, RunRound(*context_, start));
+  const StatusOr<uint32_t> retries = TakePart(start);
+  if (!retries.ok() && MayComeFromThere(retries.status()) &&
+      control_->InterruptedWithin(kWordLag) && !control_->over()) {
+    LogWarning("round {} goes on without this worker ({})", start.round,
+               retries.status().message());
+    return false;
+  }
+  if (!retries.ok()) return retries.status();
   INTERLUDE_RETURN_IF_ERROR(session_.RoundReported(start.round));
-  base_round_ = start.round;
-  outcome_.retries += retries;
+  outcome_.retries += *retries;
   ++outcome_.rounds;
   return false;
 }
 
 Worker::Handled Worker::On(const FinishMessage& finish) {
+  if (session_.stage() == WorkerSession::Stage::kFinishing) return false;  // said again
   INTERLUDE_RETURN_IF_ERROR(session_.ToldToFinish());
   INTERLUDE_RETURN_IF_ERROR(
       Evaluate(*context_, finish.after_rounds, finish.evaluation_part, finish.evaluation_parts));
@@ -259,11 +329,7 @@ Status Worker::Depart(const Status& status) {
     return status;
   }
   if (stop_()) return DepartAsTold();
-  const bool maybe_ended_from_there =
-      status.code() == StatusCode::kCancelled || status.code() == StatusCode::kUnavailable ||
-      status.code() == StatusCode::kAborted || status.code() == StatusCode::kFailedPrecondition ||
-      status.code() == StatusCode::kPermissionDenied;
-  if (maybe_ended_from_there && control_->OverWithin(kGoodbyeLag)) {
+  if (MayComeFromThere(status) && control_->OverWithin(kWordLag)) {
     const Status word = CoordinatorsWord();
     if (!goodbye_heard_ && stop_()) return DepartAsTold();
     control_->Leave({.reason = "the coordinator ended the stay"});

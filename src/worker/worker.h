@@ -23,6 +23,10 @@ struct WorkerOptions {
   int threads = 0;
   /// How long to try to reach the coordinator before giving up.
   Nanoseconds connect_timeout = std::chrono::seconds(30);
+  /// How long to try to come back when the connection breaks in mid-stay; 0: that ends the stay.
+  Nanoseconds reconnect_for{0};
+  /// When told to stop, to finish the round first: it counts then. Else the round is dropped.
+  bool finish_round = false;
 };
 
 /// Makes the trainer once the coordinator's configuration is known.

@@ -11,7 +11,7 @@
 #include "ledger/recorder.h"
 #include "protocol/types.h"
 #include "wire/bulk_methods.h"
-#include "worker/control_stream.h"
+#include "worker/control_link.h"
 #include "worker/local_trainer.h"
 #include "worker/worker_model.h"
 
@@ -24,11 +24,12 @@ struct WorkerContext {
   TaskPool& pool;
   SpanRecorder& spans;
   const Clock& clock;
-  ControlStream& control;
+  ControlLink& control;
   BulkStub& bulk;
   WorkerId worker = 0;
   uint64_t session = 0;
-  /// False once the worker was told to stop, or the coordinator ended the stay. Any thread.
+  /// False once the worker was told to stop, the coordinator ended the stay or, within a round,
+  /// goes on without it. Any thread.
   std::function<bool()> keep_going;
 };
 

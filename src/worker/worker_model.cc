@@ -58,6 +58,7 @@ WorkerModel::WorkerModel(const Layout& layout, const RoundConfig& config, int th
       barrier_(config.exchange == ExchangeMode::kBarrier),
       full_chunk_bytes_(EncodedBytes(codec_, layout_.chunk_params())),
       copy_(std::move(copy)),
+      chunks_(layout_.num_chunks()),
       payload_(std::make_shared<Buffer>("payload", TotalBytes(layout_, codec_))),
       sync_payload_(barrier_ ? Buffer("sync payload", TotalBytes(layout_, codec_)) : Buffer()),
       staging_(StagedChunks(threads), StagingBytes(layout_)) {}
@@ -69,6 +70,48 @@ std::vector<size_t> WorkerModel::PayloadBytes(Codec codec) const {
     bytes.push_back(PayloadBytes(codec, chunk));
   }
   return bytes;
+}
+
+std::vector<uint32_t> WorkerModel::ChunksAt(uint32_t round) const {
+  std::vector<uint32_t> chunks;
+  for (uint32_t chunk = 0; chunk < num_chunks(); ++chunk) {
+    if (base_round(chunk) == round) chunks.push_back(chunk);
+  }
+  return chunks;
+}
+
+void WorkerModel::BeginTraining() {
+  for (ChunkState& chunk : chunks_) chunk.delta = Delta::kTrained;
+}
+
+EncodeOutcome WorkerModel::Encode(uint32_t chunk, Hash128& payload_hash) {
+  chunks_[chunk].delta = Delta::kEncoded;
+  return copy_->Encode(chunk, payload(chunk), payload_hash);
+}
+
+void WorkerModel::ApplySync(uint32_t chunk, std::span<const std::byte> payload, uint32_t round,
+                            bool dropped) {
+  if (dropped || chunks_[chunk].delta == Delta::kTrained) CarryOver(chunk);
+  copy_->Apply(chunk, payload);
+  chunks_[chunk] = {.base_round = round, .delta = Delta::kNone};
+}
+
+Status WorkerModel::ReplaceBase(uint32_t chunk, std::span<const std::byte> fp32_payload,
+                                uint32_t round) {
+  INTERLUDE_RETURN_IF_ERROR(copy_->ReplaceBase(chunk, fp32_payload));
+  chunks_[chunk] = {.base_round = round, .delta = Delta::kNone};
+  return OkStatus();
+}
+
+void WorkerModel::Settle() {
+  for (uint32_t chunk = 0; chunk < num_chunks(); ++chunk) CarryOver(chunk);
+}
+
+void WorkerModel::CarryOver(uint32_t chunk) {
+  if (chunks_[chunk].delta == Delta::kNone) return;
+  const bool encoded = chunks_[chunk].delta == Delta::kEncoded;
+  copy_->CarryOver(chunk, encoded ? payload(chunk) : std::span<std::byte>());
+  chunks_[chunk].delta = Delta::kNone;
 }
 
 std::vector<Hash128> WorkerModel::BaseHashes() {
