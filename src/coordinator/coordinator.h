@@ -33,6 +33,11 @@ class RunObserver {
   virtual void WorkerJoined(WorkerId, const std::string& /*host*/, uint32_t /*present*/,
                             uint32_t /*wanted*/) {}
   virtual void WorkerLeft(WorkerId, const std::string& /*reason*/) {}
+  /// A member's connection broke; it is awaited for a while, and then it has left.
+  virtual void WorkerLost(WorkerId, const std::string& /*reason*/) {}
+  virtual void WorkerReturned(WorkerId) {}
+  /// A round goes on without a member that is late.
+  virtual void WorkerLate(WorkerId, const std::string& /*reason*/) {}
   /// A worker that came after the first round has begun makes its base the run's, while the rounds
   /// of the others go on; and the base it has then.
   virtual void CatchUpBegan(WorkerId, uint32_t /*committed_rounds*/) {}

@@ -25,6 +25,7 @@ struct JoinEvent {
 struct WorkerSaidEvent {
   std::shared_ptr<Session> session;
   WorkerMessage message;
+  uint32_t number = 0;  // of the message in the worker's stay
 };
 /// The session's stream has ended, whoever ended it.
 struct SessionClosedEvent {

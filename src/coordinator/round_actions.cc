@@ -36,7 +36,7 @@ void RoundThread::Do(const CatchUp& action) {
   }
   member.behind_since = message.committed_rounds;
   member.session->may_download = true;
-  Tell(*member.session, std::move(message));
+  Order(action.worker, std::move(message));
   if (machine_.membership().stage(action.worker) == WorkerStage::kReady)
     observer_.CatchUpBegan(action.worker, machine_.committed_rounds());
 }
@@ -53,6 +53,7 @@ void RoundThread::Do(const StartRound& action) {
   book_.RoundStarted(round);
   merge_timers_.try_emplace(round, Phase::kMerge, round, kNoWorker, shared_.clock);
   sync_hashes_.assign(num_chunks, {});
+  sync_contributors_.assign(num_chunks, {});
   chunks_merged_ = 0;
   if (action.evaluate) evaluations_.Begin(round - 1, action.members);
 
@@ -66,7 +67,7 @@ void RoundThread::Do(const StartRound& action) {
     member.steps_done = 0;
     member.behind_since = machine_.committed_rounds();
     member.session->member = true;
-    Tell(*member.session, message);
+    Order(worker, message);
     ++message.evaluation_part;
   }
 }
@@ -75,6 +76,7 @@ void RoundThread::Do(const MergeChunk& action) {
   const MergeOrder& order = action.order;
   std::vector<std::span<const std::byte>> payloads;
   for (const Contributor& contributor : order.contributors) {
+    sync_contributors_[order.chunk].push_back(contributor.worker);
     payloads.push_back(exchange_->deltas->Delta(order.round, contributor.worker, order.chunk));
   }
   ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
@@ -93,7 +95,8 @@ void RoundThread::Do(const SendSyncChunk& action) {
   const ChunkHashes& hashes = sync_hashes_[action.chunk];
   const Status status = exchange_->deltas->SealSync(action.round, action.chunk, hashes.payload);
   if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
-  shared_.board.Post(action.round, action.chunk, hashes);
+  shared_.board.Post(action.round, action.chunk, hashes,
+                     std::move(sync_contributors_[action.chunk]));
 }
 
 void RoundThread::Do(const CommitRound& action) {
@@ -121,7 +124,7 @@ void RoundThread::Do(const Finish& action) {
   message.evaluation_parts = static_cast<uint32_t>(action.members.size());
   evaluations_.Begin(message.after_rounds, action.members);
   for (const WorkerId worker : action.members) {
-    Tell(*members_.at(worker).session, message);
+    Order(worker, message);
     ++message.evaluation_part;
   }
 }

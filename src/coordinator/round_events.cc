@@ -6,31 +6,71 @@
 namespace interlude {
 
 void RoundThread::On(JoinEvent& event) {
-  const StatusOr<WorkerId> worker = machine_.Join(event.join.requested_worker, shared_.clock.Now());
-  if (!worker.ok()) {
-    LogWarning("a worker on {} was refused: {}", event.join.host, worker.status().message());
-    event.reply.set_value(worker.status());
+  if (const std::optional<WelcomeMessage> resumed = Resume(event)) {
+    event.reply.set_value(*resumed);
+    Member& member = members_.at(resumed->worker);
+    if (member.told) Tell(*member.session, *member.told);
     return;
   }
-  event.session->worker = *worker;
-  members_[*worker] = Member{.session = event.session};
-  shared_.sessions.Add(*worker, event.session);
-  book_.Joined(*worker, event.join);
+  const StatusOr<WelcomeMessage> welcome = Welcome(event);
+  if (!welcome.ok()) {
+    LogWarning("a worker on {} was refused: {}", event.join.host, welcome.status().message());
+  }
+  event.reply.set_value(welcome);
+}
 
+StatusOr<WelcomeMessage> RoundThread::Welcome(JoinEvent& event) {
+  INTERLUDE_ASSIGN_OR_RETURN(const WorkerId worker,
+                             machine_.Join(event.join.requested_worker, shared_.clock.Now()));
+  event.session->worker = worker;
+  members_[worker] = Member{.session = event.session};
+  shared_.sessions.Add(worker, event.session);
+  book_.Joined(worker, event.join);
+  observer_.WorkerJoined(worker, event.join.host, machine_.membership().present(),
+                         options_.workers);
+  return WelcomeOf(worker, *event.session);
+}
+
+WelcomeMessage RoundThread::WelcomeOf(WorkerId worker, const Session& session) const {
   WelcomeMessage welcome;
-  welcome.worker = *worker;
+  welcome.worker = worker;
   welcome.workers = options_.workers;
-  welcome.session = event.session->token;
+  welcome.session = session.token;
   welcome.run_id = run_id_;
   welcome.config_toml = FormatRunConfig(options_.config);
-  event.reply.set_value(welcome);
-  observer_.WorkerJoined(*worker, event.join.host, machine_.membership().present(),
-                         options_.workers);
+  return welcome;
+}
+
+std::optional<WelcomeMessage> RoundThread::Resume(JoinEvent& event) {
+  const WorkerId worker = event.join.requested_worker.value_or(-1);
+  const auto it = members_.find(worker);
+  if (event.join.session == 0 || it == members_.end()) return std::nullopt;
+  const std::shared_ptr<Session> before = it->second.session;
+  if (before->token != event.join.session) return std::nullopt;
+  // Its end may not have been noticed yet.
+  if (!machine_.is_away(worker)) Lose(worker, "it has opened another session");
+  if (!machine_.WorkerReturned(worker, shared_.clock.Now()).ok()) return std::nullopt;
+  before->Drop();
+  before->outgoing.Close();
+  event.session->token = before->token;
+  event.session->worker = worker;
+  event.session->may_download = before->may_download.load();
+  event.session->member = before->member.load();
+  it->second.session = event.session;
+  shared_.sessions.Add(worker, event.session);
+  LogInfo("worker {} is back", worker);
+  book_.Event("worker_returned", worker, fmt::format("from {}", event.join.host));
+  observer_.WorkerReturned(worker);
+  WelcomeMessage welcome = WelcomeOf(worker, *event.session);
+  welcome.resumed = true;
+  welcome.last_number = it->second.last_number;
+  return welcome;
 }
 
 void RoundThread::On(WorkerSaidEvent& event) {
   if (!IsCurrent(*event.session)) return;
   const WorkerId worker = event.session->worker;
+  members_.at(worker).last_number = event.number;
   const Status status =
       std::visit([&](auto& message) { return Said(worker, message); }, event.message);
   if (!status.ok()) Remove(worker, status);
@@ -38,7 +78,7 @@ void RoundThread::On(WorkerSaidEvent& event) {
 
 void RoundThread::On(SessionClosedEvent& event) {
   if (!IsCurrent(*event.session)) return;
-  Remove(event.session->worker, UnavailableError("{}", event.reason));
+  Lose(event.session->worker, event.reason);
 }
 
 void RoundThread::On(UploadBegunEvent& event) {

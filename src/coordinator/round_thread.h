@@ -34,8 +34,13 @@ class RoundThread {
     std::vector<Hash128> offered_hashes;  // of its parameters when it became ready
     uint32_t steps_done = 0;
     uint32_t behind_since = 0;  // rounds committed when it was told last to catch up, or to begin
+    uint32_t last_number = 0;   // of the newest message that came
+    /// What it was told last to do; said again when its connection was broken.
+    std::optional<CoordinatorMessage> told;
   };
 
+  /// The next event; nothing when there is something to decide without one, or no more will come.
+  std::optional<Event> NextEvent();
   void Handle(Event& event);
   void On(JoinEvent& event);
   void On(WorkerSaidEvent& event);
@@ -45,6 +50,10 @@ class RoundThread {
   void On(BaseStoredEvent& event);
   void On(ChunkMergedEvent& event);
   void On(StopEvent& event);
+  StatusOr<WelcomeMessage> Welcome(JoinEvent& event);
+  /// The welcome of a worker whose stay goes on in this session; nothing when there is no such stay.
+  std::optional<WelcomeMessage> Resume(JoinEvent& event);
+  WelcomeMessage WelcomeOf(WorkerId worker, const Session& session) const;
   /// OK, AlreadyExists for a first base that is here, or why not.
   Status MayUpload(const Session& session, const UploadHeader& header);
   Status AcceptBase(Session& session);
@@ -77,7 +86,11 @@ class RoundThread {
 
   /// Never waits for a worker: one that reads nothing, until its queue is full, is removed.
   void Tell(Session& session, CoordinatorMessage message);
+  /// As Tell, what the worker is to do from now on.
+  void Order(WorkerId worker, CoordinatorMessage message);
   void RemoveThoseThatReadNothing();
+  /// The worker's connection broke; a member is awaited for a while.
+  void Lose(WorkerId worker, const std::string& reason);
   /// The worker no longer counts. `reason` goes to it, to the log and to the ledger.
   void Remove(WorkerId worker, const Status& reason);
   void CompleteEvaluations();
@@ -103,6 +116,7 @@ class RoundThread {
   std::shared_ptr<Exchange> exchange_;
   std::map<uint32_t, PhaseTimer> merge_timers_;  // of rounds that are not committed
   std::vector<ChunkHashes> sync_hashes_;         // of the chunks of the round that is merged
+  std::vector<std::vector<WorkerId>> sync_contributors_;  // of the same
   std::map<uint32_t, Hash128> roots_;            // of committed rounds that have not ended
   EvaluationTally evaluations_;
   uint32_t saved_round_ = 0;           // the newest whose model SaveEveryRound wrote

@@ -36,7 +36,7 @@ std::string ReadMessages(SessionStream& stream, const std::shared_ptr<interlude:
   while (stream.Read(&proto)) {
     StatusOr<WorkerMessage> message = FromProto(proto);
     if (!message.ok()) return message.status().ToString();
-    if (!events.Push(WorkerSaidEvent{session, *std::move(message)}))
+    if (!events.Push(WorkerSaidEvent{session, *std::move(message), proto.number()}))
       return "the coordinator is ending";
   }
   return "its connection closed";
