@@ -131,6 +131,14 @@ void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
       app, options.threads,
       "Threads for training and codec; without it what the configuration or the usable "
       "cores say");
+  app.add_option("--reconnect-for", options.reconnect_s,
+                 "How long to try to come back when the coordinator is lost; 0: not at all")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0, 7 * 86'400).description(""))
+      ->capture_default_str();
+  app.add_flag("--finish-round", options.finish_round,
+               "When told to stop (SIGTERM, Ctrl-C), finish the round first; a second signal stops "
+               "at once");
 }
 
 std::vector<std::string> WorkerCommand(const std::string& program,
@@ -139,6 +147,9 @@ std::vector<std::string> WorkerCommand(const std::string& program,
   if (options.id) command.insert(command.end(), {"--id", std::to_string(*options.id)});
   if (options.threads > 0)
     command.insert(command.end(), {"--threads", std::to_string(options.threads)});
+  if (options.reconnect_s != kReconnectSeconds)
+    command.insert(command.end(), {"--reconnect-for", std::to_string(options.reconnect_s)});
+  if (options.finish_round) command.emplace_back("--finish-round");
   return command;
 }
 

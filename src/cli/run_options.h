@@ -43,14 +43,19 @@ CLI::Option* AddListenOption(CLI::App& app, std::string& listen);
 /// AlreadyExists, with what to do, when the directory holds a run.
 Status CheckRunDirectory(const std::string& directory);
 
+/// How long a worker tries to come back when it is not told.
+inline constexpr int kReconnectSeconds = 900;
+
 /// What `interlude worker` and `interlude-worker` have in common.
 struct WorkerCommandOptions {
   std::string coordinator;
   std::optional<int> id;
   int threads = 0;  // 0: not given
+  int reconnect_s = kReconnectSeconds;
+  bool finish_round = false;
 };
 
-/// --coordinator --id --threads
+/// --coordinator --id --threads --reconnect-for --finish-round
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
 /// The command line of `program` that gives these options.
 std::vector<std::string> WorkerCommand(const std::string& program,

@@ -17,7 +17,8 @@ namespace interlude {
 struct CoordinatorOptions {
   RunConfig config;
   uint32_t workers = 1;
-  /// Where run.db, the journal and model.safetensors go. Must not hold a run yet; made when absent.
+  /// Where run.db, the journal, the snapshots and model.safetensors go; made when absent. A run in
+  /// it that was not finished is gone on with.
   std::string directory;
   /// "127.0.0.1:0" lets the kernel choose the port; see Coordinator::address.
   std::string listen = "127.0.0.1:0";
@@ -85,8 +86,8 @@ struct RunOutcome {
 /// Start, then Wait. Stop may come from any thread, also from a signal-watching one.
 class Coordinator {
  public:
-  /// Checks options, makes the run directory, binds the port and serves. Errors: AlreadyExists (the
-  /// directory holds a run), Unavailable (port in use: says which, and to choose another), what the
+  /// Checks options, makes the run directory or takes up the run in it, binds the port and serves.
+  /// Errors: as OpenRunDirectory and RecoverRun, Unavailable (port in use: says which, and to choose another), what the
   /// disk says.
   static StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options,
                                                       const Clock& clock, RunObserver* observer);

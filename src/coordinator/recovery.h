@@ -26,10 +26,7 @@ struct RecoveredMember {
 };
 
 /// A sync delta's chunk that can be had.
-struct RecoveredSync {
-  ChunkHashes hashes;
-  std::vector<WorkerId> contributors;
-};
+using RecoveredSync = SyncBoard::Known;
 
 struct RecoveredRun {
   std::string run_id;
@@ -55,6 +52,10 @@ struct RecoveryOptions {
   uint32_t workers = 1;
   int threads = 1;
 };
+
+/// How long deltas and sync deltas are kept: until a snapshot has made deltas needless, though it
+/// took as long as the next one was to wait.
+DeltaStoreOptions StorageOf(const RunConfig& config, uint32_t workers);
 
 /// Nothing when the directory has no snapshot: then nothing was merged in it. DataLoss, naming file,
 /// round and chunk, when snapshot or journal are damaged so that a committed round cannot be made

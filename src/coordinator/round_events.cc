@@ -110,7 +110,9 @@ Status RoundThread::MayUpload(const Session& session, const UploadHeader& header
                                 static_cast<int>(header.codec),
                                 static_cast<int>(exchange_->merger->codec()));
   }
-  return machine_.UploadBegun(header.worker, header.round, header.samples, shared_.clock.Now());
+  INTERLUDE_RETURN_IF_ERROR(
+      machine_.UploadBegun(header.worker, header.round, header.samples, shared_.clock.Now()));
+  return exchange_->deltas->SetMember(header.round, header.worker, header.samples, session.token);
 }
 
 void RoundThread::On(ChunkStoredEvent& event) {
@@ -137,15 +139,34 @@ Status RoundThread::AcceptBase(Session& session) {
   INTERLUDE_RETURN_IF_ERROR(machine_.BaseReceived(session.worker, shared_.clock.Now()));
   shared_.board.PostFirstBase(exchange_->merger->chunk_hashes());
   base_stored_ = true;
+  StartSnapshots();
+  snapshotter_->Begin(0);
   return OkStatus();
 }
 
 void RoundThread::On(ChunkMergedEvent& event) {
   if (!event.hashes.ok()) return Fail(event.hashes.status());
+  const Status recorded =
+      exchange_->deltas->RecordMerged(event.round, event.chunk, event.hashes->base);
+  if (!recorded.ok()) return Fail(recorded);
   sync_hashes_[event.chunk] = *event.hashes;
   ++chunks_merged_;
   machine_.ChunkMerged(event.round, event.chunk, shared_.clock.Now());
   ReportProgress();
+}
+
+void RoundThread::On(SnapshotEvent& event) {
+  if (!event.status.ok() && !snapshot_) {
+    return Fail(event.status.WithContext("the first snapshot cannot be written"));
+  }
+  if (!event.status.ok()) {
+    LogError("no snapshot after round {}: {}; the run goes on, and the next one is tried again",
+             event.round, event.status.message());
+    book_.Event("snapshot_failed", kNoWorker, event.status.message());
+    return;
+  }
+  snapshot_ = event.round;
+  for (const MergeChunk& merge : std::exchange(merges_to_come_, {})) Do(merge);
 }
 
 void RoundThread::On(StopEvent& event) {
@@ -195,7 +216,7 @@ Status RoundThread::MakeExchange(const Layout& layout) {
   INTERLUDE_ASSIGN_OR_RETURN(exchange->merger, Merger::Create(layout, options_.config));
   INTERLUDE_ASSIGN_OR_RETURN(
       exchange->deltas, DeltaStore::Create(options_.directory, layout, CodecOf(options_.config),
-                                           options_.workers, options_.config.round.retained_syncs));
+                                           StorageOf(options_.config, options_.workers)));
   exchange->base_chunk_bytes = ChunkPayloadBytes(layout, Codec::kFp32);
   exchange_ = exchange;
   shared_.SetExchange(exchange);

@@ -13,7 +13,9 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/evaluation_tally.h"
 #include "coordinator/ledger_book.h"
+#include "coordinator/recovery.h"
 #include "coordinator/shared_state.h"
+#include "coordinator/snapshotter.h"
 #include "protocol/run_machine.h"
 
 namespace interlude {
@@ -23,6 +25,9 @@ class RoundThread {
   /// `observer` may not be null. `threads` is the size of the merge pool.
   RoundThread(const CoordinatorOptions& options, int threads, std::string run_id,
               SharedState& shared, LedgerBook& book, RunObserver& observer);
+
+  /// Before Run: the run goes on where a coordinator that was killed has left it.
+  void Restore(RecoveredRun run);
 
   /// Until the run has ended.
   StatusOr<RunOutcome> Run();
@@ -49,6 +54,7 @@ class RoundThread {
   void On(ChunkStoredEvent& event);
   void On(BaseStoredEvent& event);
   void On(ChunkMergedEvent& event);
+  void On(SnapshotEvent& event);
   void On(StopEvent& event);
   StatusOr<WelcomeMessage> Welcome(JoinEvent& event);
   /// The welcome of a worker whose stay goes on in this session; nothing when there is no such stay.
@@ -82,8 +88,15 @@ class RoundThread {
   void Do(const EndRound& action);
   void Do(const Finish& action);
   void Do(const DropWorker& action);
+  void Do(const MemberLate& action);
+  void Do(const AwaitWorkers& action);
   void Do(const EndRun& action);
 
+  /// Makes the journal's place for a round, which a snapshot must have made free.
+  Status BeginRound(uint32_t round);
+  void StartSnapshots();
+  void RestoreSyncs(const RecoveredRun& run);
+  void RestoreOpenRound(const RecoveredRun& run);
   /// Never waits for a worker: one that reads nothing, until its queue is full, is removed.
   void Tell(Session& session, CoordinatorMessage message);
   /// As Tell, what the worker is to do from now on.
@@ -119,6 +132,11 @@ class RoundThread {
   std::vector<std::vector<WorkerId>> sync_contributors_;  // of the same
   std::map<uint32_t, Hash128> roots_;            // of committed rounds that have not ended
   EvaluationTally evaluations_;
+  std::unique_ptr<Snapshotter> snapshotter_;
+  /// The newest snapshot that is on disk was begun after so many rounds; nothing before the first,
+  /// and nothing is merged before it: what left this process could not be made again.
+  std::optional<uint32_t> snapshot_;
+  std::vector<MergeChunk> merges_to_come_;  // that wait for the first snapshot
   uint32_t saved_round_ = 0;           // the newest whose model SaveEveryRound wrote
   uint32_t chunks_merged_ = 0;         // of the newest round
   uint32_t uncommitted_chunks_ = 0;    // ordered to be merged into the base since the last commit

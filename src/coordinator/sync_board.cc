@@ -27,6 +27,15 @@ void SyncBoard::Post(uint32_t round, uint32_t chunk, const ChunkHashes& hashes,
   posted_.NotifyAll();
 }
 
+void SyncBoard::Restore(uint32_t round, const std::vector<std::optional<Known>>& chunks) {
+  MutexLock lock(mutex_);
+  std::vector<Posted>& posted = rounds_[round];
+  posted.assign(chunks.size(), Posted{});
+  for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    if (chunks[chunk]) posted[chunk] = {true, chunks[chunk]->hashes, chunks[chunk]->contributors};
+  }
+}
+
 void SyncBoard::Close() {
   MutexLock lock(mutex_);
   closed_ = true;

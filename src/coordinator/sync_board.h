@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/hash128.h"
@@ -29,6 +30,13 @@ class SyncBoard {
   /// `contributors`: whose deltas are in it.
   void Post(uint32_t round, uint32_t chunk, const ChunkHashes& hashes,
             std::vector<WorkerId> contributors);
+  /// Before anybody asks: what is known of a round that was made before the coordinator was killed;
+  /// by chunk, nothing: it cannot be had.
+  struct Known {
+    ChunkHashes hashes;
+    std::vector<WorkerId> contributors;
+  };
+  void Restore(uint32_t round, const std::vector<std::optional<Known>>& chunks);
   /// No more rounds: all waiting streams end with Unavailable.
   void Close();
 

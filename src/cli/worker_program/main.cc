@@ -37,6 +37,8 @@ int Run(const WorkerCommandOptions& options) {
   worker_options.coordinator = options.coordinator;
   worker_options.requested_worker = options.id;
   worker_options.threads = options.threads;
+  worker_options.reconnect_for = std::chrono::seconds(options.reconnect_s);
+  worker_options.finish_round = options.finish_round;
   const auto outcome =
       RunWorker(worker_options, CreateTrainer, SystemClock(), [&stop] { return stop.load(); });
   if (stop) return kExitInterrupted;
