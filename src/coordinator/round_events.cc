@@ -12,6 +12,10 @@ void RoundThread::On(JoinEvent& event) {
     if (member.told) Tell(*member.session, *member.told);
     return;
   }
+  if (const auto replaced = machine_.ReplacedBy(event.join.requested_worker)) {
+    Remove(*replaced, UnavailableError("worker {} did not come back; another one took its place",
+                                       *replaced));
+  }
   const StatusOr<WelcomeMessage> welcome = Welcome(event);
   if (!welcome.ok()) {
     LogWarning("a worker on {} was refused: {}", event.join.host, welcome.status().message());
@@ -120,6 +124,7 @@ void RoundThread::On(ChunkStoredEvent& event) {
   const WorkerId worker = event.session->worker;
   const StatusOr<bool> news =
       machine_.ChunkReceived(worker, event.round, event.chunk, shared_.clock.Now());
+  if (news.status().code() == StatusCode::kAborted) return;  // too late, and no harm
   if (!news.ok()) Remove(worker, news.status());
 }
 

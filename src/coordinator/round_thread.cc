@@ -13,6 +13,9 @@ RunPlan PlanOf(const CoordinatorOptions& options) {
   plan.rounds = options.config.round.rounds;
   plan.evaluate_every = options.config.round.evaluate_every;
   plan.barrier = options.config.round.exchange == ExchangeMode::kBarrier;
+  plan.quorum = options.config.round.quorum;
+  plan.patience = options.config.round.patience;
+  plan.away_patience = Nanoseconds(static_cast<int64_t>(options.config.round.reconnect_s * 1e9));
   return plan;
 }
 
