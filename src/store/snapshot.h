@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/hash128.h"
@@ -76,7 +78,7 @@ class SnapshotWriter {
   bool has_residual_;
   uint32_t next_chunk_ = 0;
   uint64_t written_bytes_ = 0;
-  Hasher128 checks_;  // of all parts' checks so far
+  Hasher128 checks_;  // over the checks of all that was written so far
 };
 
 /// Reads one snapshot. Move only.
@@ -107,13 +109,24 @@ class SnapshotReader {
     Hash128 state_hash;
     Hash128 residual_hash;
   };
-  friend class SnapshotScan;
-  SnapshotReader() = default;
+
+  SnapshotReader(std::string path, FileDescriptor file, uint64_t file_bytes)
+      : path_(std::move(path)), file_(std::move(file)), file_bytes_(file_bytes) {}
+  /// The steps of Open, from the file's begin to its end.
+  Status ReadHeader();
+  Status ReadHeads();
+  Status ReadEnd(uint64_t offset);
+  Status Read(uint64_t offset, std::span<std::byte> bytes) const;
+  Status ReadPart(uint32_t chunk, std::string_view name, const Hash128& hash, bool stored,
+                  uint64_t& offset, std::span<float> out) const;
 
   std::string path_;
   FileDescriptor file_;
+  uint64_t file_bytes_ = 0;
+  uint64_t heads_begin_ = 0;
   SnapshotHeader header_;
   std::vector<Chunk> chunks_;
+  Hasher128 checks_;  // as the writer's; used by Open alone
 };
 
 /// DIRECTORY/snapshot-ROUND.snapshot, the round with eight digits or more.
