@@ -107,7 +107,8 @@ void FaultLink::Read(Connection& connection, Pipe& pipe) {
     const uint64_t rate = rate_;
     if (pipe.free_at < now) pipe.free_at = now;
     if (rate > 0) {
-      pipe.free_at += std::chrono::nanoseconds(1'000'000'000ull * static_cast<uint64_t>(got) / rate);
+      pipe.free_at +=
+          std::chrono::nanoseconds(1'000'000'000ull * static_cast<uint64_t>(got) / rate);
     }
     pipe.parcels.push_back({.due = pipe.free_at + std::chrono::milliseconds(delay_ms_),
                             .bytes = {bytes, bytes + got}});

@@ -1,7 +1,7 @@
 // A line between a worker and its coordinator that a test can spoil: a TCP forwarder in this
 // process, with delay, a rate, silence (a partition: nothing passes and nobody is told) and cuts
-// (connections are reset, new ones refused). Not for packets: TCP below it is whole, so loss is seen
-// as delay.
+// (connections are reset, new ones refused). Not for packets: TCP below it is whole, so loss is
+// seen as delay.
 #pragma once
 
 #include <netinet/in.h>

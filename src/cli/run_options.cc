@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "ledger/run_database.h"
+
 namespace interlude {
 namespace {
 
@@ -106,11 +108,14 @@ CLI::Option* AddListenOption(CLI::App& app, std::string& listen) {
 Status CheckRunDirectory(const std::string& directory) {
   const std::filesystem::path path(directory);
   std::error_code error;
-  if (std::filesystem::exists(path / "run.db", error)) {
-    return AlreadyExistsError(
-        "{} already holds a run: choose another --dir, or remove it first (interlude report {} "
-        "shows it)",
-        directory, directory);
+  if (const auto database = RunDatabase::OpenReadOnly((path / "run.db").string()); database.ok()) {
+    const auto outcome = (*database)->GetMeta(kMetaOutcome);
+    if (outcome.ok() && *outcome == "finished") {
+      return AlreadyExistsError(
+          "{} already holds a finished run: choose another --dir, or remove it first (interlude "
+          "report {} shows it)",
+          directory, directory);
+    }
   }
   if (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error)) {
     return InvalidArgumentError("--dir {} is a file; give a directory", directory);

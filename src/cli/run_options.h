@@ -40,7 +40,8 @@ void AddRunOptions(CLI::App& app, RunOptions& options);
 /// --listen
 CLI::Option* AddListenOption(CLI::App& app, std::string& listen);
 
-/// AlreadyExists, with what to do, when the directory holds a run.
+/// AlreadyExists, with what to do, when the directory holds a finished run; one that is not
+/// finished is gone on with.
 Status CheckRunDirectory(const std::string& directory);
 
 /// How long a worker tries to come back when it is not told.

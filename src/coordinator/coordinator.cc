@@ -74,9 +74,9 @@ class CoordinatorImpl final : public Coordinator {
         std::optional<RecoveredRun> recovered,
         RecoverRun({options_.directory, options_.config, options_.workers, threads}, clock_));
     INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer(options_.listen, pollers, service_));
-    const std::string run_id = recovered            ? recovered->run_id
+    const std::string run_id = recovered           ? recovered->run_id
                                : directory_.run_id ? *directory_.run_id
-                                                    : MakeRunId(clock_, options_.config.seed);
+                                                   : MakeRunId(clock_, options_.config.seed);
     book_ = std::make_unique<LedgerBook>(std::move(directory_.database), shared_.spans, clock_);
     WriteMeta(run_id);
     round_thread_ =

@@ -87,8 +87,8 @@ struct RunOutcome {
 class Coordinator {
  public:
   /// Checks options, makes the run directory or takes up the run in it, binds the port and serves.
-  /// Errors: as OpenRunDirectory and RecoverRun, Unavailable (port in use: says which, and to choose another), what the
-  /// disk says.
+  /// Errors: as OpenRunDirectory and RecoverRun, Unavailable (port in use: says which, and to
+  /// choose another), what the disk says.
   static StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options,
                                                       const Clock& clock, RunObserver* observer);
   virtual ~Coordinator() = default;

@@ -40,9 +40,8 @@ Status BeginUnlessBegun(Journal& journal, uint32_t round) {
 StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Open(const std::string& run_directory,
                                                        const Layout& layout, Codec codec,
                                                        const DeltaStoreOptions& options) {
-  INTERLUDE_ASSIGN_OR_RETURN(
-      auto journal,
-      Journal::Open(run_directory + "/journal", DeltaGeometry(layout, codec, options)));
+  INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::Open(run_directory + "/journal",
+                                                         DeltaGeometry(layout, codec, options)));
   INTERLUDE_ASSIGN_OR_RETURN(
       auto syncs, Journal::Open(run_directory + "/syncs", SyncGeometry(layout, codec, options)));
   std::unique_ptr<DeltaStore> store(
@@ -54,9 +53,8 @@ StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Open(const std::string& run_di
 StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Create(const std::string& run_directory,
                                                          const Layout& layout, Codec codec,
                                                          const DeltaStoreOptions& options) {
-  INTERLUDE_ASSIGN_OR_RETURN(
-      auto journal,
-      Journal::Create(run_directory + "/journal", DeltaGeometry(layout, codec, options)));
+  INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::Create(run_directory + "/journal",
+                                                           DeltaGeometry(layout, codec, options)));
   auto syncs = Journal::Create(run_directory + "/syncs", SyncGeometry(layout, codec, options));
   if (!syncs.ok()) {
     // A disk that is too small for both is not left filled with one.
@@ -90,7 +88,8 @@ Status DeltaStore::BeginRound(uint32_t round) {
 
 void DeltaStore::FindSealed() {
   const std::vector<uint32_t> rounds = journal_->rounds();
-  for (auto round = rounds.rbegin(); round != rounds.rend() && round - rounds.rbegin() < 2; ++round) {
+  for (auto round = rounds.rbegin(); round != rounds.rend() && round - rounds.rbegin() < 2;
+       ++round) {
     for (uint32_t slot = 0; slot < journal_->geometry().slots; ++slot) {
       for (uint32_t chunk = 0; chunk < layout_.num_chunks(); ++chunk) {
         if (!journal_->SealedWhole(*round, slot, chunk)) continue;

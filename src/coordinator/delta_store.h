@@ -31,7 +31,8 @@ struct DeltaStoreOptions {
 };
 
 /// Any thread, as stated. Two journals: DIR/journal holds the deltas of some rounds, a worker's in
-/// the slot of its id, and what else it takes to make the rounds again; DIR/syncs holds sync deltas.
+/// the slot of its id, and what else it takes to make the rounds again; DIR/syncs holds sync
+/// deltas.
 class DeltaStore {
  public:
   static StatusOr<std::unique_ptr<DeltaStore>> Create(const std::string& run_directory,

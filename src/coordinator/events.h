@@ -66,9 +66,9 @@ struct StopEvent {
   std::string reason;
 };
 
-using Event = std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent,
-                           ChunkStoredEvent, BaseStoredEvent, ChunkMergedEvent, SnapshotEvent,
-                           StopEvent>;
+using Event =
+    std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent, ChunkStoredEvent,
+                 BaseStoredEvent, ChunkMergedEvent, SnapshotEvent, StopEvent>;
 using EventQueue = Queue<Event>;
 
 /// Closes the queue and answers the handlers that wait for an event nobody will handle any more.

@@ -53,11 +53,11 @@ class Merger {
   };
   /// Sizes of it, in values.
   ChunkState StateOf(uint32_t chunk);
-  /// Any thread: copies it as it is between two merges of the chunk, and returns the base's hash and
-  /// round. The spans have StateOf's sizes.
+  /// Any thread: copies it as it is between two merges of the chunk, and returns the base's hash
+  /// and round. The spans have StateOf's sizes.
   ChunkHashes CopyState(uint32_t chunk, const ChunkState& out);
-  /// Before the first merge: what was written to StateOf(chunk) stands after `round` rounds. DataLoss
-  /// when the base hashes to something else.
+  /// Before the first merge: what was written to StateOf(chunk) stands after `round` rounds.
+  /// DataLoss when the base hashes to something else.
   Status Restore(uint32_t chunk, uint32_t round, const Hash128& base_hash);
   uint32_t chunk_round(uint32_t chunk) const { return chunk_rounds_[chunk]; }
 

@@ -30,8 +30,7 @@ class ChunkReplay {
   uint64_t merges() const { return merges_; }
 
  private:
-  StatusOr<MergeOrder> OrderOf(const JournalRound& round,
-                               const std::vector<uint32_t>& slots) const;
+  StatusOr<MergeOrder> OrderOf(const JournalRound& round, const std::vector<uint32_t>& slots) const;
   Status Redo(const JournalRound& round, const MergeOrder& order);
   void KeepWhatIsThere(const JournalRound& round, const MergeOrder& order);
 
@@ -57,8 +56,8 @@ StatusOr<MergeOrder> ChunkReplay::OrderOf(const JournalRound& round,
   MergeOrder order{.round = round.round, .chunk = chunk_, .contributors = {}};
   for (const uint32_t slot : slots) {
     if (!round.members[slot] || round.members[slot]->samples == 0) {
-      return DataLossError("round {}, chunk {}: worker {} is merged and is no member",
-                           round.round, chunk_, slot);
+      return DataLossError("round {}, chunk {}: worker {} is merged and is no member", round.round,
+                           chunk_, slot);
     }
     order.contributors.push_back({static_cast<WorkerId>(slot), round.members[slot]->samples});
   }
@@ -180,8 +179,7 @@ Recorded ReadRounds(const DeltaStore& deltas, uint32_t snapshot_round) {
     recorded.rounds.emplace(round.round, std::move(round));
   }
   // What is not followed by what came after it cannot be of use.
-  while (!recorded.rounds.empty() &&
-         recorded.rounds.rbegin()->first > recorded.committed + 1) {
+  while (!recorded.rounds.empty() && recorded.rounds.rbegin()->first > recorded.committed + 1) {
     recorded.rounds.erase(std::prev(recorded.rounds.end()));
   }
   return recorded;
@@ -278,10 +276,9 @@ StatusOr<std::optional<RecoveredRun>> RecoverRun(const RecoveryOptions& options,
   run.snapshot_round = loaded->header.round;
   run.exchange = std::make_shared<Exchange>();
   const Layout& layout = loaded->header.layout;
-  INTERLUDE_ASSIGN_OR_RETURN(
-      run.exchange->deltas,
-      DeltaStore::Open(options.directory, layout, CodecOf(options.config),
-                       StorageOf(options.config, options.workers)));
+  INTERLUDE_ASSIGN_OR_RETURN(run.exchange->deltas,
+                             DeltaStore::Open(options.directory, layout, CodecOf(options.config),
+                                              StorageOf(options.config, options.workers)));
   run.exchange->base_chunk_bytes = ChunkPayloadBytes(layout, Codec::kFp32);
   run.exchange->merger = std::move(loaded->merger);
   const Recorded recorded = ReadRounds(*run.exchange->deltas, run.snapshot_round);

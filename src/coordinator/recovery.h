@@ -1,6 +1,6 @@
-// Takes up a run where a coordinator that was killed has left it: the newest snapshot, and on top of
-// it, chunk by chunk, the merges that the journal has of the rounds after it. The same arithmetic
-// from the same payloads gives the same bits, which the recorded hashes prove.
+// Takes up a run where a coordinator that was killed has left it: the newest snapshot, and on top
+// of it, chunk by chunk, the merges that the journal has of the rounds after it. The same
+// arithmetic from the same payloads gives the same bits, which the recorded hashes prove.
 #pragma once
 
 #include <cstdint>
@@ -57,10 +57,10 @@ struct RecoveryOptions {
 /// took as long as the next one was to wait.
 DeltaStoreOptions StorageOf(const RunConfig& config, uint32_t workers);
 
-/// Nothing when the directory has no snapshot: then nothing was merged in it. DataLoss, naming file,
-/// round and chunk, when snapshot or journal are damaged so that a committed round cannot be made
-/// again or has other bits; FailedPrecondition when they belong to another configuration or are in
-/// use; errors as Merger::Create.
+/// Nothing when the directory has no snapshot: then nothing was merged in it. DataLoss, naming
+/// file, round and chunk, when snapshot or journal are damaged so that a committed round cannot be
+/// made again or has other bits; FailedPrecondition when they belong to another configuration or
+/// are in use; errors as Merger::Create.
 StatusOr<std::optional<RecoveredRun>> RecoverRun(const RecoveryOptions& options,
                                                  const Clock& clock);
 

@@ -68,8 +68,7 @@ void RoundThread::Do(const StartRound& action) {
     member.steps_done = 0;
     member.behind_since = machine_.committed_rounds();
     member.session->member = true;
-    const Status recorded =
-        exchange_->deltas->SetMember(round, worker, 0, member.session->token);
+    const Status recorded = exchange_->deltas->SetMember(round, worker, 0, member.session->token);
     if (!recorded.ok()) return Fail(recorded.WithContext("the journal cannot be written"));
     Order(worker, message);
     ++message.evaluation_part;
@@ -79,7 +78,8 @@ void RoundThread::Do(const StartRound& action) {
 Status RoundThread::BeginRound(uint32_t round) {
   const uint32_t kept = StorageOf(options_.config, options_.workers).kept_rounds;
   if (snapshotter_ != nullptr && snapshot_.value_or(0) + kept < round) {
-    LogWarning("round {} waits for the snapshot of the coordinator's state: the disk is slow", round);
+    LogWarning("round {} waits for the snapshot of the coordinator's state: the disk is slow",
+               round);
     snapshotter_->Await();
   }
   return exchange_->deltas->BeginRound(round);

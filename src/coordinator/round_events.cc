@@ -13,8 +13,8 @@ void RoundThread::On(JoinEvent& event) {
     return;
   }
   if (const auto replaced = machine_.ReplacedBy(event.join.requested_worker)) {
-    Remove(*replaced, UnavailableError("worker {} did not come back; another one took its place",
-                                       *replaced));
+    Remove(*replaced,
+           UnavailableError("worker {} did not come back; another one took its place", *replaced));
   }
   const StatusOr<WelcomeMessage> welcome = Welcome(event);
   if (!welcome.ok()) {

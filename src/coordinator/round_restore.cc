@@ -38,10 +38,11 @@ void RoundThread::Restore(RecoveredRun run) {
   if (!run.open_members.empty()) RestoreOpenRound(run);
   shared_.SetExchange(exchange_);
   StartSnapshots();
-  LogInfo("going on with run {} after {} of {} rounds ({} merges made again on top of the snapshot "
-          "after round {})",
-          run_id_, run.committed_rounds, options_.config.round.rounds, run.replayed_merges,
-          run.snapshot_round);
+  LogInfo(
+      "going on with run {} after {} of {} rounds ({} merges made again on top of the snapshot "
+      "after round {})",
+      run_id_, run.committed_rounds, options_.config.round.rounds, run.replayed_merges,
+      run.snapshot_round);
   book_.Event("coordinator_restarted", kNoWorker,
               fmt::format("after {} rounds; {} merges made again on top of the snapshot after "
                           "round {}",

@@ -57,7 +57,8 @@ class RoundThread {
   void On(SnapshotEvent& event);
   void On(StopEvent& event);
   StatusOr<WelcomeMessage> Welcome(JoinEvent& event);
-  /// The welcome of a worker whose stay goes on in this session; nothing when there is no such stay.
+  /// The welcome of a worker whose stay goes on in this session; nothing when there is no such
+  /// stay.
   std::optional<WelcomeMessage> Resume(JoinEvent& event);
   WelcomeMessage WelcomeOf(WorkerId worker, const Session& session) const;
   /// OK, AlreadyExists for a first base that is here, or why not.
@@ -130,15 +131,15 @@ class RoundThread {
   std::map<uint32_t, PhaseTimer> merge_timers_;  // of rounds that are not committed
   std::vector<ChunkHashes> sync_hashes_;         // of the chunks of the round that is merged
   std::vector<std::vector<WorkerId>> sync_contributors_;  // of the same
-  std::map<uint32_t, Hash128> roots_;            // of committed rounds that have not ended
+  std::map<uint32_t, Hash128> roots_;                     // of committed rounds that have not ended
   EvaluationTally evaluations_;
   std::unique_ptr<Snapshotter> snapshotter_;
   /// The newest snapshot that is on disk was begun after so many rounds; nothing before the first,
   /// and nothing is merged before it: what left this process could not be made again.
   std::optional<uint32_t> snapshot_;
   std::vector<MergeChunk> merges_to_come_;  // that wait for the first snapshot
-  uint32_t saved_round_ = 0;           // the newest whose model SaveEveryRound wrote
-  uint32_t chunks_merged_ = 0;         // of the newest round
+  uint32_t saved_round_ = 0;                // the newest whose model SaveEveryRound wrote
+  uint32_t chunks_merged_ = 0;              // of the newest round
   uint32_t uncommitted_chunks_ = 0;    // ordered to be merged into the base since the last commit
   std::optional<WorkerId> base_from_;  // who was asked for the first base
   bool base_stored_ = false;

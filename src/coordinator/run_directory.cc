@@ -13,8 +13,7 @@ namespace interlude {
 namespace {
 
 StatusOr<FileDescriptor> Lock(const std::string& directory) {
-  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock,
-                             OpenFile(directory + "/lock", O_RDWR | O_CREAT));
+  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock, OpenFile(directory + "/lock", O_RDWR | O_CREAT));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) return ErrnoError(errno, fmt::format("locking {}/lock", directory));
   return FailedPreconditionError("{} is in use by another coordinator: choose another --dir",
@@ -84,11 +83,11 @@ Status PutAside(const std::string& path) {
 StatusOr<RunDirectory> OpenRunDirectory(const std::string& directory, const RunConfig& config,
                                         uint32_t workers) {
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  std::filesystem::create_directories(directory + "/snapshots", error);
   if (error) {
-    return ErrnoError(error.value(),
-                      fmt::format("cannot make the run directory {} (choose another --dir)",
-                                  directory));
+    return ErrnoError(
+        error.value(),
+        fmt::format("cannot make the run directory {} (choose another --dir)", directory));
   }
   RunDirectory opened;
   INTERLUDE_ASSIGN_OR_RETURN(opened.lock, Lock(directory));

@@ -20,11 +20,11 @@ struct RunDirectory {
   std::optional<std::string> run_id;
 };
 
-/// Makes the directory, or takes up the one of a run that was not finished. A run.db that is damaged
-/// is put aside, and the run goes on with a new one: the account is worth less than the model.
-/// AlreadyExists when a finished run is in it, or another program's files; FailedPrecondition when
-/// another coordinator uses it, or when the run in it has another configuration or number of
-/// workers, naming what differs; what the disk says.
+/// Makes the directory, or takes up the one of a run that was not finished. A run.db that is
+/// damaged is put aside, and the run goes on with a new one: the account is worth less than the
+/// model. AlreadyExists when a finished run is in it, or another program's files;
+/// FailedPrecondition when another coordinator uses it, or when the run in it has another
+/// configuration or number of workers, naming what differs; what the disk says.
 StatusOr<RunDirectory> OpenRunDirectory(const std::string& directory, const RunConfig& config,
                                         uint32_t workers);
 

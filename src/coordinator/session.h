@@ -15,8 +15,8 @@
 
 namespace interlude {
 
-/// One session of a worker's stay: a stay whose connection broke goes on in another one. Made by its
-/// Session handler; shared with the round thread and the bulk handlers.
+/// One session of a worker's stay: a stay whose connection broke goes on in another one. Made by
+/// its Session handler; shared with the round thread and the bulk handlers.
 struct Session {
   explicit Session(uint64_t session_token) : token(session_token) {}
 

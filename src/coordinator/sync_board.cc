@@ -60,6 +60,9 @@ StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk, WorkerId w
     if (given_up())
       return CancelledError("nobody waits for chunk {} of round {} any more", chunk, round);
     if (const Posted& posted = it->second[chunk]; posted.there) {
+      if (posted.hashes.payload == Hash128{}) {
+        return NotFoundError("the sync delta of round {} was lost with the coordinator", round);
+      }
       ChunkHashes hashes = posted.hashes;
       const auto& in_it = posted.contributors;
       hashes.dropped = std::find(in_it.begin(), in_it.end(), worker) == in_it.end();

@@ -42,7 +42,8 @@ std::optional<UsualTime> Deadlines::Delivery(WorkerId worker, double part) const
   const std::optional<UsualTime> first = Usual(first_, worker);
   const std::optional<UsualTime> last = Usual(last_, worker);
   if (!first || !last) return std::nullopt;
-  const auto between = static_cast<double>(std::max(Nanoseconds(0), last->time - first->time).count());
+  const auto between =
+      static_cast<double>(std::max(Nanoseconds(0), last->time - first->time).count());
   return UsualTime{.time = first->time + Nanoseconds(static_cast<int64_t>(between * part)),
                    .rounds = last->rounds};
 }

@@ -43,8 +43,8 @@ class RoundExchange {
   /// A member is gone. What it delivered still counts. Nothing for one that is no member.
   void MemberLeft(WorkerId worker, Nanoseconds now);
 
-  /// A member is late: nothing of the round waits for it any more. What it delivered counts, and what
-  /// it still delivers of chunks that are not ordered. Nothing for one that is not awaited.
+  /// A member is late: nothing of the round waits for it any more. What it delivered counts, and
+  /// what it still delivers of chunks that are not ordered. Nothing for one that is not awaited.
   void CloseOut(WorkerId worker, Nanoseconds now);
 
   /// A member trained from a wrong base: as if it had left and had never delivered anything. Only

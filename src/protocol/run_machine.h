@@ -30,8 +30,8 @@ struct RestoredRound {
     uint64_t samples = 0;           // 0: it had not begun to upload
     std::vector<uint32_t> arrived;  // chunks of its delta that are in
   };
-  std::vector<Member> members;      // at least one
-  std::vector<MergeOrder> orders;   // all of which are carried out
+  std::vector<Member> members;     // at least one
+  std::vector<MergeOrder> orders;  // all of which are carried out
 };
 /// What is left of a run whose coordinator was killed.
 struct RestoredRun {
@@ -88,13 +88,13 @@ class RunMachine {
   /// gone the run waits for workers that have caught up; what nobody delivered of the open round is
   /// then closed as it is.
   void WorkerLeft(WorkerId worker, Nanoseconds now);
-  /// Its connection broke without a word. A member is awaited for a while: it is away. Any other has
-  /// left.
+  /// Its connection broke without a word. A member is awaited for a while: it is away. Any other
+  /// has left.
   void WorkerLost(WorkerId worker, Nanoseconds now);
   /// It is back, and is what it was. FailedPrecondition when it is not away: it has to join anew.
   Status WorkerReturned(WorkerId worker, Nanoseconds now);
-  /// Whom a worker that joins with this request replaces: an away one whose id it asks for or, where
-  /// all ids are taken, any. The caller ends that one's stay first.
+  /// Whom a worker that joins with this request replaces: an away one whose id it asks for or,
+  /// where all ids are taken, any. The caller ends that one's stay first.
   std::optional<WorkerId> ReplacedBy(std::optional<WorkerId> requested) const;
   /// Time has passed: those who are late are closed out.
   void Tick(Nanoseconds now);
@@ -102,9 +102,9 @@ class RunMachine {
   std::optional<Nanoseconds> NextDeadline() const;
 
   /// Instead of all that came before: the run goes on after a crash of the coordinator. The open
-  /// round's members are away, awaited for `patience`; the rounds before have ended. Without an open
-  /// round the next one starts when all workers have caught up or, once `patience` is over, the
-  /// first has. Once, before any event.
+  /// round's members are away, awaited for `patience`; the rounds before have ended. Without an
+  /// open round the next one starts when all workers have caught up or, once `patience` is over,
+  /// the first has. Once, before any event.
   void Restore(const RestoredRun& run, Nanoseconds now, Nanoseconds patience);
   /// A person or a full disk ends the run.
   void Stop(Status reason, Nanoseconds now);
@@ -181,7 +181,7 @@ class RunMachine {
   uint32_t committed_rounds_ = 0;
   Hash128 committed_root_;  // after committed_rounds_ rounds
   Deadlines deadlines_;
-  std::map<WorkerId, Nanoseconds> away_;  // until when each is awaited
+  std::map<WorkerId, Nanoseconds> away_;   // until when each is awaited
   std::optional<Nanoseconds> hold_start_;  // restored: until then all workers are waited for
   bool said_nobody_ = false;
   std::set<WorkerId> final_evaluation_;  // kFinishing: reports awaited

@@ -45,9 +45,9 @@ std::optional<RunMachine::Pending> RunMachine::PendingOf(
   if (usual) pending.usual = *usual;
   const Nanoseconds expected = std::max(pending.usual.time, awaited.others_took);
   const Nanoseconds begin = report ? exchange.times().committed : exchange.started();
-  pending.deadline = begin + kLeast +
-                     Nanoseconds(static_cast<int64_t>(static_cast<double>(expected.count()) *
-                                                      plan_.patience));
+  pending.deadline =
+      begin + kLeast +
+      Nanoseconds(static_cast<int64_t>(static_cast<double>(expected.count()) * plan_.patience));
   return pending;
 }
 
@@ -55,24 +55,22 @@ std::string RunMachine::ReasonOf(const Pending& pending, Nanoseconds now) const 
   const RoundExchange& exchange = pending.round->exchange;
   const RoundExchange::Awaited& awaited = pending.awaited;
   const bool report = awaited.chunk == exchange.num_chunks();
-  const std::string what =
-      report ? fmt::format("round {} goes on without the report of worker {}", exchange.round(),
-                           awaited.worker)
-             : fmt::format("chunk {} of round {} is closed without worker {}", awaited.chunk,
-                           exchange.round(), awaited.worker);
-  const std::string others = fmt::format("{} of {} members are done, the last after {:.1f} s",
-                                         awaited.done, awaited.members,
-                                         Seconds(awaited.others_took));
+  const std::string what = report ? fmt::format("round {} goes on without the report of worker {}",
+                                                exchange.round(), awaited.worker)
+                                  : fmt::format("chunk {} of round {} is closed without worker {}",
+                                                awaited.chunk, exchange.round(), awaited.worker);
+  const std::string others =
+      fmt::format("{} of {} members are done, the last after {:.1f} s", awaited.done,
+                  awaited.members, Seconds(awaited.others_took));
   if (is_away(awaited.worker)) {
     return fmt::format("{}: its connection broke and it has not come back in time; {}", what,
                        others);
   }
   const Nanoseconds begin = report ? exchange.times().committed : exchange.started();
-  const std::string usual =
-      pending.usual.rounds == 0
-          ? "its usual time is not known"
-          : fmt::format("its p95 of {} rounds is {:.1f} s", pending.usual.rounds,
-                        Seconds(pending.usual.time));
+  const std::string usual = pending.usual.rounds == 0
+                                ? "its usual time is not known"
+                                : fmt::format("its p95 of {} rounds is {:.1f} s",
+                                              pending.usual.rounds, Seconds(pending.usual.time));
   return fmt::format("{}: {:.1f} s have passed, {}; {}", what, Seconds(now - begin), usual, others);
 }
 
@@ -99,8 +97,7 @@ std::optional<Nanoseconds> RunMachine::NextDeadline() const {
   if (stage_ == Stage::kFinishing) {
     for (const auto& [worker, until] : away_) consider(until);
   }
-  if (stage_ == Stage::kRounds && hold_start_ &&
-      !membership_.at(WorkerStage::kCaughtUp).empty()) {
+  if (stage_ == Stage::kRounds && hold_start_ && !membership_.at(WorkerStage::kCaughtUp).empty()) {
     consider(*hold_start_);
   }
   return next;
@@ -112,12 +109,12 @@ void RunMachine::CloseOut(const Pending& pending, Nanoseconds now) {
   const RoundExchange& exchange = pending.round->exchange;
   const WorkerId worker = pending.awaited.worker;
   const std::string reason = ReasonOf(pending, now);
-  actions_.emplace_back(MemberLate{
-      .worker = worker,
-      .round = exchange.round(),
-      .chunk = std::min(pending.awaited.chunk, exchange.num_chunks()),
-      .chunks_missing = exchange.num_chunks() - exchange.chunks_from(worker),
-      .reason = reason});
+  actions_.emplace_back(
+      MemberLate{.worker = worker,
+                 .round = exchange.round(),
+                 .chunk = std::min(pending.awaited.chunk, exchange.num_chunks()),
+                 .chunks_missing = exchange.num_chunks() - exchange.chunks_from(worker),
+                 .reason = reason});
   for (const auto& round : open_) {
     if (round->exchange.round() > exchange.round()) {
       round->exchange.Discard(worker, now);
@@ -149,8 +146,8 @@ void RunMachine::LearnTimes(const RoundExchange& exchange) {
 
 /// Before a round starts and at the end: nobody waits for them yet, but soon would.
 void RunMachine::DropThoseAwayTooLong(Nanoseconds now) {
-  const size_t members = membership_.at(WorkerStage::kMember).size() +
-                         membership_.at(WorkerStage::kCaughtUp).size();
+  const size_t members =
+      membership_.at(WorkerStage::kMember).size() + membership_.at(WorkerStage::kCaughtUp).size();
   if (members == away_.size() && stage_ == Stage::kRounds) return;  // it would be for nobody's sake
   for (const auto& [worker, until] : std::exchange(away_, {})) {
     if (now < until) {
@@ -160,10 +157,9 @@ void RunMachine::DropThoseAwayTooLong(Nanoseconds now) {
     membership_.FallBehind(worker);
     final_evaluation_.erase(worker);
     for (const auto& round : open_) round->exchange.MemberLeft(worker, now);
-    actions_.emplace_back(
-        DropWorker{.worker = worker,
-                   .reason = UnavailableError("worker {} lost its connection and has not come back",
-                                              worker)});
+    actions_.emplace_back(DropWorker{
+        .worker = worker,
+        .reason = UnavailableError("worker {} lost its connection and has not come back", worker)});
   }
 }
 
@@ -175,8 +171,8 @@ bool RunMachine::SomebodyElseWaits() const {
 void RunMachine::AwaitSomebody(std::string reason) {
   if (said_nobody_ || SomebodyElseWaits()) return;
   said_nobody_ = true;
-  actions_.emplace_back(AwaitWorkers{.reason = fmt::format(
-                            "{}; rounds committed: {} of {}; the run waits for a worker", reason,
+  actions_.emplace_back(AwaitWorkers{
+      .reason = fmt::format("{}; rounds committed: {} of {}; the run waits for a worker", reason,
                             committed_rounds_, plan_.rounds)});
 }
 
