@@ -18,7 +18,9 @@ Status TakeLock(const FileDescriptor& lock, int how, const std::string& director
   if (::flock(lock.get(), how | LOCK_NB) == 0) return OkStatus();
   if (errno == EWOULDBLOCK) {
     return FailedPreconditionError(
-        "the journal {} is in use by another process; choose another run directory", directory);
+        "the journal {} is in use by another process; wait for its end or choose another run "
+        "directory",
+        directory);
   }
   return ErrnoError(errno, "locking " + directory);
 }

@@ -1,7 +1,5 @@
 #include "store/journal_format.h"
 
-#include <cstring>
-
 #include "layout/layout.h"
 #include "store/little_endian.h"
 
@@ -173,9 +171,8 @@ StatusOr<JournalPlaces> PlacesOfJournal(const JournalHeader& header,
   if (HashBytes(chunk_table) != header.chunk_table_hash)
     return DataLossError("the journal's chunk table is damaged: its hash does not fit");
   JournalGeometry geometry{.slots = header.slots, .kept_rounds = header.kept_rounds};
-  geometry.chunk_bytes.resize(chunk_table.size() / sizeof(uint64_t));
-  std::memcpy(geometry.chunk_bytes.data(), chunk_table.data(),
-              geometry.chunk_bytes.size() * sizeof(uint64_t));
+  for (size_t at = 0; at + sizeof(uint64_t) <= chunk_table.size(); at += sizeof(uint64_t))
+    geometry.chunk_bytes.push_back(Get<uint64_t>(chunk_table, at));
   auto places = JournalPlaces::Create(geometry);
   if (!places.ok()) return DataLossError("the header says nonsense: {}", places.status().message());
   if (MakeJournalHeader(*places, header.ring_index, header.round) != header)

@@ -65,7 +65,7 @@ Status Write(const std::string& path, const Sample& sample) {
 }
 
 bool SameBits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
 }
 
 /// Buffers full of what is not in any sample.
