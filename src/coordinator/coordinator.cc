@@ -68,12 +68,13 @@ class CoordinatorImpl final : public Coordinator {
     const int pollers = std::max(1, limits.UsableCores() / 2);
     LogInfo("{}; merge pool {} threads, gRPC pollers {}", limits.ToString(), threads, pollers);
 
+    // Before anything is written. Who comes already is heard when the round thread runs.
+    INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer(options_.listen, pollers, service_));
     INTERLUDE_ASSIGN_OR_RETURN(
         directory_, OpenRunDirectory(options_.directory, options_.config, options_.workers));
     INTERLUDE_ASSIGN_OR_RETURN(
         std::optional<RecoveredRun> recovered,
         RecoverRun({options_.directory, options_.config, options_.workers, threads}, clock_));
-    INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer(options_.listen, pollers, service_));
     const std::string run_id = recovered           ? recovered->run_id
                                : directory_.run_id ? *directory_.run_id
                                                    : MakeRunId(clock_, options_.config.seed);

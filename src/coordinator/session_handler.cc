@@ -67,7 +67,8 @@ class SessionEnd {
 
 }  // namespace
 
-grpc::Status CoordinatorService::Session(grpc::ServerContext* /*context*/, SessionStream* stream) {
+grpc::Status CoordinatorService::Session(grpc::ServerContext* context, SessionStream* stream) {
+  context->AddTrailingMetadata(kOwnWord, "1");
   StatusOr<JoinMessage> join = ReadJoin(*stream);
   if (!join.ok()) return ToGrpc(join.status());
   auto session = std::make_shared<interlude::Session>(NewToken());
