@@ -13,9 +13,11 @@ int main(int argc, char** argv) {
   interlude::AddReportCommand(app, chosen);
   interlude::AddBenchCommand(app, chosen);
   interlude::AddConfigCommand(app, chosen);
+  interlude::AddJournalCommand(app, chosen);
   for (const char* name : {"run", "coordinator", "worker"})
     app.get_subcommand(name)->group("Train");
-  for (const char* name : {"report", "bench", "config"}) app.get_subcommand(name)->group("Look");
+  for (const char* name : {"report", "journal", "bench", "config"})
+    app.get_subcommand(name)->group("Look");
   app.require_subcommand(1);
   app.set_version_flag("--version", interlude::kSoftwareVersion);
   app.footer(
