@@ -33,8 +33,9 @@ StatusOr<RoundExchange::Member*> RoundExchange::FindAccepted(WorkerId worker) {
         worker, round_);
   }
   if (!found->second.accepted) {
-    return FailedPreconditionError(
-        "worker {} left round {}; it takes part again from the next round that is started for it",
+    return AbortedError(
+        "worker {} is out of round {}; it takes part again from the next round that is started for "
+        "it",
         worker, round_);
   }
   return &found->second;
@@ -114,13 +115,11 @@ void RoundExchange::Discard(WorkerId worker, Nanoseconds now) {
   if (found == members_.end()) return;
   Member& member = found->second;
   for (uint32_t i = 0; i < num_chunks(); ++i) {
-    if (!member.arrived[i]) continue;
-    INTERLUDE_CHECK(!chunks_[i].ordered, "worker {} is discarded, its chunk {} is merged", worker,
-                    i);
+    if (!member.arrived[i] || chunks_[i].ordered) continue;
     --chunks_[i].delivered;
+    --member.arrived_count;
     member.arrived[i] = false;
   }
-  member.arrived_count = 0;
 }
 
 void RoundExchange::ChunkMerged(uint32_t chunk, Nanoseconds now) {
@@ -196,40 +195,45 @@ bool RoundExchange::abandoned() const {
          });
 }
 
-std::optional<RoundExchange::Awaited> RoundExchange::AwaitedChunk(WorkerId worker,
-                                                                  const Member& member,
-                                                                  uint32_t needed) const {
+RoundExchange::Awaited RoundExchange::AwaitedDelta(WorkerId worker, const Member& member) const {
   // With a barrier all wait for the whole of it.
-  const uint32_t chunk = barrier_ ? num_chunks() - 1 : member.first_missing;
-  Awaited awaited{.worker = worker, .chunk = chunk, .members = present_};
+  Awaited awaited{.worker = worker,
+                  .chunk = barrier_ ? num_chunks() - 1 : member.first_missing,
+                  .members = present_};
   if (barrier_) {
-    awaited.done = present_ - delivering_;
-    awaited.others_took = times_.last_delta - started_;
+    awaited.done = static_cast<uint32_t>(std::count_if(
+        members_.begin(), members_.end(), [&](const auto& m) { return !Delivering(m.second); }));
   } else {
-    awaited.done = chunks_[chunk].delivered;
-    awaited.others_took = chunks_[chunk].last_delivered - started_;
+    awaited.done = chunks_[awaited.chunk].delivered;
   }
-  if (awaited.done < needed) return std::nullopt;
+  if (awaited.done > 0) {
+    awaited.others_took =
+        (barrier_ ? times_.last_delta : chunks_[awaited.chunk].last_delivered) - started_;
+  }
+  return awaited;
+}
+
+RoundExchange::Awaited RoundExchange::AwaitedReport(WorkerId worker) const {
+  Awaited awaited{
+      .worker = worker, .chunk = num_chunks(), .done = present_ - unreported_, .members = present_};
+  if (awaited.done > 0) awaited.others_took = last_report_ - times_.committed;
   return awaited;
 }
 
 std::vector<RoundExchange::Awaited> RoundExchange::AwaitedByQuorum(double quorum) const {
-  std::vector<Awaited> awaited;
-  const auto share = static_cast<uint32_t>(std::ceil(quorum * present_ - 1e-9));
-  const uint32_t needed = std::max(1u, share);
+  return AwaitedBy(std::max(1u, static_cast<uint32_t>(std::ceil(quorum * present_ - 1e-9))));
+}
+
+std::vector<RoundExchange::Awaited> RoundExchange::AwaitedBy(uint32_t done) const {
+  std::vector<Awaited> result;
   for (const auto& [worker, member] : members_) {
     if (!member.awaited) continue;
-    if (Delivering(member)) {
-      if (const auto chunk = AwaitedChunk(worker, member, needed)) awaited.push_back(*chunk);
-    } else if (committed_root_ && !member.reported && present_ - unreported_ >= needed) {
-      awaited.push_back({.worker = worker,
-                         .chunk = num_chunks(),
-                         .done = present_ - unreported_,
-                         .members = present_,
-                         .others_took = last_report_ - times_.committed});
-    }
+    const bool report = committed_root_ && !member.reported;
+    if (!report && !Delivering(member)) continue;
+    const Awaited awaited = report ? AwaitedReport(worker) : AwaitedDelta(worker, member);
+    if (awaited.done >= done) result.push_back(awaited);
   }
-  return awaited;
+  return result;
 }
 
 std::optional<RoundExchange::Delivery> RoundExchange::delivery_of(WorkerId worker) const {
@@ -238,10 +242,10 @@ std::optional<RoundExchange::Delivery> RoundExchange::delivery_of(WorkerId worke
   return found->second.delivery;
 }
 
-void RoundExchange::RestoreMerged(const MergeOrder& order) {
+void RoundExchange::RestoreMerged(const MergeOrder& order, Nanoseconds now) {
   Chunk& chunk = chunks_.at(order.chunk);
-  chunk.ordered = chunk.merged = true;
-  ++merged_;
+  chunk.ordered = chunk.restored = true;
+  ChunkMerged(order.chunk, now);
 }
 
 std::vector<WorkerId> RoundExchange::present() const {

@@ -28,11 +28,12 @@ class RoundExchange {
   RoundExchange(uint32_t round, uint32_t num_chunks, bool barrier, std::vector<WorkerId> members,
                 Nanoseconds begin);
 
-  // Events. Errors refuse what a worker sent and leave the state as it was.
+  // Events. Errors refuse what a worker sent and leave the state as it was; FailedPrecondition when
+  // it is no member, Aborted when it was one and its word no longer counts: it has left or was
+  // discarded.
 
-  /// A worker begins (or after a lost connection begins again) to upload. FailedPrecondition when
-  /// it is no member or has left; InvalidArgument when it names another number of samples than
-  /// before, or none.
+  /// A worker begins (or after a lost connection begins again) to upload. InvalidArgument when it
+  /// names another number of samples than before, or none.
   Status UploadBegun(WorkerId worker, uint64_t samples);
 
   /// A delta chunk is complete and stored. True when it was new and counts, false for a duplicate
@@ -47,8 +48,8 @@ class RoundExchange {
   /// what it still delivers of chunks that are not ordered. Nothing for one that is not awaited.
   void CloseOut(WorkerId worker, Nanoseconds now);
 
-  /// A member trained from a wrong base: as if it had left and had never delivered anything. Only
-  /// while none of its chunks is ordered. Nothing for one that is no member.
+  /// A member trained from a wrong base: as if it had left and had delivered nothing of what is not
+  /// ordered yet. Nothing for one that is no member.
   void Discard(WorkerId worker, Nanoseconds now);
 
   /// The merge that NextMerge ordered is done.
@@ -58,9 +59,9 @@ class RoundExchange {
   /// then, the round ends with it.
   void SetCommittedRoot(const Hash128& root);
 
-  /// A member has applied and verified the round. FailedPrecondition before the commit or when it
-  /// is no member; DataLoss when `root` is not the committed one (the caller drops the worker). A
-  /// second report is no harm.
+  /// A member has applied and verified the round. FailedPrecondition before the commit; DataLoss
+  /// when `root` is not the committed one (the caller drops the worker). A second report is no
+  /// harm.
   Status Reported(WorkerId worker, const Hash128& root, Nanoseconds now);
 
   /// The round before ended later than this one was started: rounds tile, so this one begins there.
@@ -82,6 +83,8 @@ class RoundExchange {
   };
   /// Whoever is awaited while a quorum is done.
   std::vector<Awaited> AwaitedByQuorum(double quorum) const;
+  /// Whoever is awaited while at least so many are done.
+  std::vector<Awaited> AwaitedBy(uint32_t done) const;
 
   /// The chunk is free to be sent to the members.
   bool Sendable(uint32_t chunk) const;
@@ -108,8 +111,9 @@ class RoundExchange {
     Nanoseconds last{0};
   };
   std::optional<Delivery> delivery_of(WorkerId worker) const;
-  /// What Restore needs.
-  void RestoreMerged(const MergeOrder& order);
+  /// After a crash of the coordinator: a merge that was made again, and may be sent already.
+  void RestoreMerged(const MergeOrder& order, Nanoseconds now);
+  bool was_restored(uint32_t chunk) const { return chunks_[chunk].restored; }
   /// Members that delivered at least one chunk, with their samples, ascending.
   std::vector<Contributor> contributors() const;
   /// Delta chunks of this member that are in.
@@ -133,13 +137,15 @@ class RoundExchange {
     Nanoseconds last_delivered{0};
     bool ordered = false;
     bool merged = false;
+    bool restored = false;
   };
 
   bool MayMerge(const Chunk& chunk) const;
   bool Delivering(const Member& member) const;
   StatusOr<Member*> FindAccepted(WorkerId worker);
   void StopAwaiting(Member& member, Nanoseconds now);
-  std::optional<Awaited> AwaitedChunk(WorkerId worker, const Member& member, uint32_t needed) const;
+  Awaited AwaitedDelta(WorkerId worker, const Member& member) const;
+  Awaited AwaitedReport(WorkerId worker) const;
 
   const uint32_t round_;
   const bool barrier_;

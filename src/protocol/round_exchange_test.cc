@@ -115,7 +115,7 @@ TEST(RoundExchange, FreesChunksThatWaitedOnlyForTheOneThatLeft) {
   ASSERT_TRUE(order);
   EXPECT_THAT(order->contributors, ElementsAre(Contributor{0, 10}, Contributor{1, 11}));
   EXPECT_THAT(exchange.present(), ElementsAre(0));
-  EXPECT_EQ(exchange.UploadBegun(1, 11).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(exchange.UploadBegun(1, 11).code(), StatusCode::kAborted);
 }
 
 TEST(RoundExchange, IsAbandonedWhenAllLeftAndAChunkHasNoContributor) {

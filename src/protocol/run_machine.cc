@@ -1,6 +1,7 @@
 // Joining, the first base, leaving, the end. Rounds are in run_machine_rounds.cc.
 #include "protocol/run_machine.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace interlude {
@@ -67,7 +68,7 @@ Status RunMachine::WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds
 
 Status RunMachine::CaughtUp(WorkerId worker, uint32_t round, Nanoseconds now) {
   INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
-  if (started_rounds_ == 0) {
+  if (stage_ == Stage::kGathering || stage_ == Stage::kAwaitingBase) {
     return FailedPreconditionError("worker {} says that it has caught up; the run is {}", worker,
                                    StageName(stage_));
   }
@@ -106,12 +107,16 @@ Status RunMachine::BaseReceived(WorkerId worker, Nanoseconds now) {
 
 void RunMachine::WorkerLeft(WorkerId worker, Nanoseconds now) {
   if (!membership_.Leave(worker) || stage_ == Stage::kEnded) return;
-  away_.erase(worker);
+  Forget(worker, now);
   if (base_from_ == worker && !base_received_) base_from_.reset();
   if (stage_ == Stage::kAwaitingBase) stage_ = Stage::kGathering;
+  Advance(now);
+}
+
+void RunMachine::Forget(WorkerId worker, Nanoseconds now) {
+  away_.erase(worker);
   for (const auto& round : open_) round->exchange.MemberLeft(worker, now);
   final_evaluation_.erase(worker);
-  Advance(now);
 }
 
 void RunMachine::WorkerLost(WorkerId worker, Nanoseconds now) {
@@ -124,15 +129,21 @@ void RunMachine::WorkerLost(WorkerId worker, Nanoseconds now) {
 
 Status RunMachine::WorkerReturned(WorkerId worker, Nanoseconds now) {
   INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
-  if (away_.erase(worker) == 0) {
+  if (!is_away(worker)) {
     return FailedPreconditionError("worker {} is not away; it has to join anew", worker);
   }
+  if (NobodyIsHere()) {
+    // What kept them all away may have ended for the others too, a moment later.
+    for (auto& [other, until] : away_) until = std::max(until, now + plan_.away_patience);
+  }
+  away_.erase(worker);
   said_nobody_ = false;
   Advance(now);
   return OkStatus();
 }
 
 std::optional<WorkerId> RunMachine::ReplacedBy(std::optional<WorkerId> requested) const {
+  if (stage_ == Stage::kFinishing || stage_ == Stage::kEnded) return std::nullopt;
   if (requested) return is_away(*requested) ? requested : std::nullopt;
   if (membership_.present() < membership_.most() || away_.empty()) return std::nullopt;
   return away_.begin()->first;
@@ -150,29 +161,41 @@ void RunMachine::Restore(const RestoredRun& run, Nanoseconds now, Nanoseconds pa
     hold_start_ = now + patience;
     return;
   }
+  RestoreRound(*run.open, now, patience);
+  Advance(now);
+}
+
+/// Whoever a merge went without had left or was late: it is to join anew.
+void RunMachine::RestoreRound(const RestoredRound& open, Nanoseconds now, Nanoseconds patience) {
   std::vector<WorkerId> members;
-  for (const RestoredRound::Member& member : run.open->members) {
-    members.push_back(member.worker);
-    membership_.RestoreMember(member.worker);
-    away_[member.worker] = now + patience;
-  }
-  auto round = std::make_unique<Round>(
+  for (const RestoredRound::Member& member : open.members) members.push_back(member.worker);
+  const bool evaluate = EvaluatesNow();
+  open_.push_back(std::make_unique<Round>(
       Round{.exchange = RoundExchange(++started_rounds_, num_chunks_, plan_.barrier, members, now),
-            .evaluate = false,
-            .evaluated = {}});
-  for (const RestoredRound::Member& member : run.open->members) {
-    if (member.samples == 0) continue;
-    Status status = round->exchange.UploadBegun(member.worker, member.samples);
+            .evaluate = evaluate,
+            .evaluated = {},
+            .restored = true}));
+  RoundExchange& exchange = open_.back()->exchange;
+  for (const RestoredRound::Member& member : open.members) {
+    Status status;
+    if (member.samples > 0) status = exchange.UploadBegun(member.worker, member.samples);
     for (const uint32_t chunk : member.arrived) {
-      if (status.ok()) status = round->exchange.ChunkReceived(member.worker, chunk, now).status();
+      if (status.ok()) status = exchange.ChunkReceived(member.worker, chunk, now).status();
     }
     INTERLUDE_CHECK(status.ok(), "restoring: {}", status.ToString());
+    const bool merged_without = std::ranges::any_of(open.orders, [&](const MergeOrder& order) {
+      return std::ranges::find(order.contributors, member.worker, &Contributor::worker) ==
+             order.contributors.end();
+    });
+    membership_.RestoreMember(member.worker);
+    away_[member.worker] = now + patience;
+    if (merged_without) {
+      Drop(member.worker, now,
+           fmt::format("round {} went on without worker {}", exchange.round(), member.worker));
+    }
   }
-  for (const MergeOrder& order : run.open->orders) round->exchange.RestoreMerged(order);
-  const bool committed = round->exchange.committed();
-  open_.push_back(std::move(round));
-  if (committed) actions_.emplace_back(CommitRound{.round = started_rounds_});
-  Advance(now);
+  for (const MergeOrder& order : open.orders) exchange.RestoreMerged(order, now);
+  if (exchange.committed()) actions_.emplace_back(CommitRound{.round = exchange.round()});
 }
 
 void RunMachine::Stop(Status reason, Nanoseconds /*now*/) { EndRunWith(std::move(reason)); }

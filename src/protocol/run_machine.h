@@ -127,6 +127,7 @@ class RunMachine {
     RoundExchange exchange;
     bool evaluate = false;
     std::set<WorkerId> evaluated;
+    bool restored = false;  // when its deltas came is not known
   };
   using Rounds = std::deque<std::unique_ptr<Round>>;
 
@@ -143,17 +144,28 @@ class RunMachine {
   void Advance(Nanoseconds now);
   void Gather(Nanoseconds now);
   void EndRunWith(Status status);
+  /// Nothing waits for it any more, and nothing of what it says counts.
+  void Forget(WorkerId worker, Nanoseconds now);
+  void RestoreRound(const RestoredRound& open, Nanoseconds now, Nanoseconds patience);
 
   // run_machine_lateness.cc: who is late.
   std::vector<Pending> PendingOnes() const;
+  void AddThoseAway(Round& round, std::vector<Pending>& pending) const;
   std::optional<Pending> PendingOf(Round& round, const RoundExchange::Awaited& awaited) const;
+  std::optional<Pending> FirstLate(Nanoseconds now) const;
   void CloseOut(const Pending& pending, Nanoseconds now);
   std::string ReasonOf(const Pending& pending, Nanoseconds now) const;
   void LearnTimes(const RoundExchange& exchange);
   /// With a reason: said once until there is a worker again.
   void AwaitSomebody(std::string reason);
+  /// Catches up, or waits for a round to begin.
   bool SomebodyElseWaits() const;
-  void DropThoseAwayTooLong(Nanoseconds now);
+  bool AllMembersAreAway() const;
+  /// Nothing is done for anybody's sake.
+  bool NobodyIsHere() const { return AllMembersAreAway() && !SomebodyElseWaits(); }
+  bool DropThoseAwayTooLong(Nanoseconds now);
+  /// It has left, which the machine says first.
+  void Drop(WorkerId worker, Nanoseconds now, std::string reason);
 
   // run_machine_rounds.cc: rounds, and the last evaluation.
   StatusOr<Round*> FindOpen(WorkerId worker, uint32_t round) const;
@@ -162,6 +174,9 @@ class RunMachine {
   void EndFinishedRounds();
   void PumpRound(RoundExchange& exchange);
   bool MayStartNext() const;
+  /// The run was restored, and workers may still come that were there before.
+  bool HoldsStart(Nanoseconds now);
+  bool EvaluatesNow() const;
   void StartNextRound(Nanoseconds now);
   Status FinalEvaluationReported(WorkerId worker);
   void StartFinishing();

@@ -21,22 +21,31 @@ std::vector<RunMachine::Pending> RunMachine::PendingOnes() const {
   if (stage_ != Stage::kRounds && stage_ != Stage::kFinishing) return pending;
   for (const auto& round : open_) {
     for (const RoundExchange::Awaited& awaited : round->exchange.AwaitedByQuorum(plan_.quorum)) {
+      if (is_away(awaited.worker)) continue;
       if (const auto one = PendingOf(*round, awaited)) pending.push_back(*one);
     }
+    AddThoseAway(*round, pending);
   }
   return pending;
+}
+
+/// One that is away has as good as left: it needs no quorum, only somebody who waits.
+void RunMachine::AddThoseAway(Round& round, std::vector<Pending>& pending) const {
+  if (away_.empty() || NobodyIsHere()) return;
+  for (const RoundExchange::Awaited& awaited :
+       round.exchange.AwaitedBy(AllMembersAreAway() ? 0 : 1)) {
+    const auto away = away_.find(awaited.worker);
+    if (away == away_.end()) continue;
+    pending.push_back({.round = &round, .awaited = awaited, .deadline = away->second, .usual = {}});
+  }
 }
 
 std::optional<RunMachine::Pending> RunMachine::PendingOf(
     Round& round, const RoundExchange::Awaited& awaited) const {
   Pending pending{.round = &round, .awaited = awaited, .deadline = {}, .usual = {}};
-  if (const auto away = away_.find(awaited.worker); away != away_.end()) {
-    pending.deadline = away->second;
-    return pending;
-  }
-  if (plan_.patience <= 0) return std::nullopt;
   const RoundExchange& exchange = round.exchange;
   const bool report = awaited.chunk == exchange.num_chunks();
+  if (plan_.patience <= 0 || (round.restored && !report)) return std::nullopt;
   const double part = exchange.num_chunks() == 1
                           ? 1.0
                           : static_cast<double>(awaited.chunk) / (exchange.num_chunks() - 1);
@@ -59,9 +68,10 @@ std::string RunMachine::ReasonOf(const Pending& pending, Nanoseconds now) const 
                                                 exchange.round(), awaited.worker)
                                   : fmt::format("chunk {} of round {} is closed without worker {}",
                                                 awaited.chunk, exchange.round(), awaited.worker);
-  const std::string others =
-      fmt::format("{} of {} members are done, the last after {:.1f} s", awaited.done,
-                  awaited.members, Seconds(awaited.others_took));
+  const std::string others = awaited.done == 0
+                                 ? "others wait to go on"
+                                 : fmt::format("{} other(s) are done, the last after {:.1f} s",
+                                               awaited.done, Seconds(awaited.others_took));
   if (is_away(awaited.worker)) {
     return fmt::format("{}: its connection broke and it has not come back in time; {}", what,
                        others);
@@ -74,17 +84,22 @@ std::string RunMachine::ReasonOf(const Pending& pending, Nanoseconds now) const 
   return fmt::format("{}: {:.1f} s have passed, {}; {}", what, Seconds(now - begin), usual, others);
 }
 
+std::optional<RunMachine::Pending> RunMachine::FirstLate(Nanoseconds now) const {
+  for (const Pending& pending : PendingOnes()) {
+    if (now >= pending.deadline) return pending;
+  }
+  return std::nullopt;
+}
+
 void RunMachine::Tick(Nanoseconds now) {
   if (stage_ != Stage::kRounds && stage_ != Stage::kFinishing) return;
   bool any = hold_start_ && now >= *hold_start_;
-  for (const Pending& pending : PendingOnes()) {
-    if (now < pending.deadline) continue;
-    // One that was closed out of the round before is no longer awaited in this one.
-    if (!pending.round->exchange.is_present(pending.awaited.worker)) continue;
-    CloseOut(pending, now);
+  // One after the other: whoever is closed out no longer counts as one that waits.
+  while (const auto late = FirstLate(now)) {
+    CloseOut(*late, now);
     any = true;
   }
-  if (stage_ == Stage::kFinishing) DropThoseAwayTooLong(now);
+  if (stage_ == Stage::kFinishing && DropThoseAwayTooLong(now)) any = true;
   if (any) Advance(now);
 }
 
@@ -122,17 +137,16 @@ void RunMachine::CloseOut(const Pending& pending, Nanoseconds now) {
       round->exchange.CloseOut(worker, now);
     }
   }
-  final_evaluation_.erase(worker);
-  if (is_away(worker)) {
-    actions_.emplace_back(DropWorker{.worker = worker, .reason = UnavailableError("{}", reason)});
-    return;
-  }
+  if (is_away(worker) || stage_ == Stage::kFinishing) return Drop(worker, now, reason);
   membership_.FallBehind(worker);
-  if (stage_ == Stage::kRounds) {
-    actions_.emplace_back(CatchUp{.worker = worker});
-  } else {
-    actions_.emplace_back(DropWorker{.worker = worker, .reason = UnavailableError("{}", reason)});
-  }
+  actions_.emplace_back(CatchUp{.worker = worker});
+}
+
+void RunMachine::Drop(WorkerId worker, Nanoseconds now, std::string reason) {
+  membership_.Leave(worker);
+  Forget(worker, now);
+  actions_.emplace_back(
+      DropWorker{.worker = worker, .reason = UnavailableError("{}", std::move(reason))});
 }
 
 void RunMachine::LearnTimes(const RoundExchange& exchange) {
@@ -145,22 +159,20 @@ void RunMachine::LearnTimes(const RoundExchange& exchange) {
 }
 
 /// Before a round starts and at the end: nobody waits for them yet, but soon would.
-void RunMachine::DropThoseAwayTooLong(Nanoseconds now) {
-  const size_t members =
-      membership_.at(WorkerStage::kMember).size() + membership_.at(WorkerStage::kCaughtUp).size();
-  if (members == away_.size() && stage_ == Stage::kRounds) return;  // it would be for nobody's sake
-  for (const auto& [worker, until] : std::exchange(away_, {})) {
-    if (now < until) {
-      away_.emplace(worker, until);
-      continue;
-    }
-    membership_.FallBehind(worker);
-    final_evaluation_.erase(worker);
-    for (const auto& round : open_) round->exchange.MemberLeft(worker, now);
-    actions_.emplace_back(DropWorker{
-        .worker = worker,
-        .reason = UnavailableError("worker {} lost its connection and has not come back", worker)});
+bool RunMachine::DropThoseAwayTooLong(Nanoseconds now) {
+  if (stage_ == Stage::kRounds && NobodyIsHere()) return false;
+  std::vector<WorkerId> too_long;
+  for (const auto& [worker, until] : away_) {
+    if (now >= until) too_long.push_back(worker);
   }
+  for (const WorkerId worker : too_long) {
+    Drop(worker, now, fmt::format("worker {} lost its connection and has not come back", worker));
+  }
+  return !too_long.empty();
+}
+
+bool RunMachine::AllMembersAreAway() const {
+  return membership_.at(WorkerStage::kMember).size() == away_.size();
 }
 
 bool RunMachine::SomebodyElseWaits() const {
@@ -169,7 +181,10 @@ bool RunMachine::SomebodyElseWaits() const {
 }
 
 void RunMachine::AwaitSomebody(std::string reason) {
-  if (said_nobody_ || SomebodyElseWaits()) return;
+  if (said_nobody_ || SomebodyElseWaits()) {
+    said_nobody_ = !SomebodyElseWaits();
+    return;
+  }
   said_nobody_ = true;
   actions_.emplace_back(AwaitWorkers{
       .reason = fmt::format("{}; rounds committed: {} of {}; the run waits for a worker", reason,

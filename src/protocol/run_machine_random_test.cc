@@ -41,7 +41,8 @@ bool RunWithALeaver(const RunPlan& plan, int steps) {
                          cluster.machine().stage() == RunMachine::Stage::kFinishing;
   cluster.Leave(0);
   EXPECT_TRUE(cluster.Drain(10000)) << "the run hangs";
-  const bool should_end_well = plan.workers > 1 || !in_rounds;
+  // One that comes in its place takes the run to its end; in the finish nobody can.
+  const bool should_end_well = plan.workers > 1 || !in_rounds || cluster.counts().waited > 0;
   EXPECT_EQ(cluster.model().end()->ok(), should_end_well) << cluster.model().end()->ToString();
   return true;
 }
@@ -117,7 +118,7 @@ TEST(RunMachineRandom, ChaosBreaksNoInvariantAndNeverHangsARun) {
   EXPECT_GT(tally.counts.rounds_passed, 200);
   EXPECT_GT(tally.counts.merged_without_all, 1000);
   EXPECT_GT(tally.ended_well, 300);
-  EXPECT_GT(tally.ended_alone, 50);
+  EXPECT_GT(tally.ended_alone, 20);
 }
 
 }  // namespace

@@ -58,8 +58,10 @@ void RunMachine::ChunkMerged(uint32_t round, uint32_t chunk, Nanoseconds now) {
   if (!plan_.barrier) {
     actions_.emplace_back(SendSyncChunk{.round = round, .chunk = chunk});
   } else if (exchange.committed()) {
-    for (uint32_t i = 0; i < num_chunks_; ++i)
+    for (uint32_t i = 0; i < num_chunks_; ++i) {
+      if (exchange.was_restored(i)) continue;
       actions_.emplace_back(SendSyncChunk{.round = round, .chunk = i});
+    }
   }
   if (exchange.committed()) actions_.emplace_back(CommitRound{.round = round});
 }
@@ -76,18 +78,13 @@ void RunMachine::RoundCommitted(uint32_t round, const Hash128& root, Nanoseconds
 
 Status RunMachine::RoundReported(WorkerId worker, uint32_t round, const Hash128& root,
                                  Nanoseconds now) {
-  const StatusOr<Round*> reported = FindOpen(worker, round);
-  if (reported.status().code() == StatusCode::kAborted) {
-    // It was closed out, or the round ended with the coordinator's crash.
-    if (round < committed_rounds_ || root == committed_root_) return OkStatus();
-    return DataLossError("worker {} ended round {} with another root than the committed one",
-                         worker, round);
-  }
-  INTERLUDE_RETURN_IF_ERROR(reported.status());
-  const bool awaited = (*reported)->exchange.is_present(worker);
-  const Status status = (*reported)->exchange.Reported(worker, root, now);
-  if (status.ok() && awaited) {
-    deadlines_.Reported(worker, now - (*reported)->exchange.times().committed);
+  const StatusOr<Round*> open = FindOpen(worker, round);
+  const bool awaited = open.ok() && (*open)->exchange.is_present(worker);
+  Status status = open.ok() ? (*open)->exchange.Reported(worker, root, now) : open.status();
+  if (status.code() == StatusCode::kAborted) {  // it was late, or the coordinator was killed
+    if (round != committed_rounds_ || root == committed_root_) return OkStatus();
+    status = DataLossError("worker {} ended round {} with another root than the committed one",
+                           worker, round);
   }
   if (status.code() == StatusCode::kDataLoss) {
     for (const auto& later : open_) {
@@ -95,6 +92,7 @@ Status RunMachine::RoundReported(WorkerId worker, uint32_t round, const Hash128&
     }
   }
   INTERLUDE_RETURN_IF_ERROR(status);
+  if (awaited) deadlines_.Reported(worker, now - (*open)->exchange.times().committed);
   Advance(now);
   return OkStatus();
 }
@@ -103,7 +101,8 @@ void RunMachine::AdvanceRounds(Nanoseconds now) {
   EndFinishedRounds();
   // Only the oldest: a chunk of the next would change the base that members of this one still read.
   if (!open_.empty()) PumpRound(open_.front()->exchange);
-  if (stage_ == Stage::kRounds && MayStartNext()) {
+  if (stage_ == Stage::kRounds && MayStartNext() && !HoldsStart(now)) {
+    if (DropThoseAwayTooLong(now)) EndFinishedRounds();
     if (started_rounds_ < plan_.rounds) {
       StartNextRound(now);
     } else {
@@ -117,7 +116,7 @@ void RunMachine::EndFinishedRounds() {
   while (!open_.empty() && open_.front()->exchange.ended()) {
     const RoundExchange& exchange = open_.front()->exchange;
     last_end_ = exchange.times().end;
-    LearnTimes(exchange);
+    if (!open_.front()->restored) LearnTimes(exchange);
     actions_.emplace_back(EndRound{.round = exchange.round()});
     ended_.push_back(std::move(open_.front()));
     open_.pop_front();
@@ -141,16 +140,22 @@ bool RunMachine::MayStartNext() const {
   return committed_rounds_ == started_rounds_ && (!plan_.barrier || open_.empty());
 }
 
+bool RunMachine::HoldsStart(Nanoseconds now) {
+  if (!hold_start_) return false;
+  const size_t there = membership_.at(WorkerStage::kCaughtUp).size();
+  if (there < plan_.workers && (now < *hold_start_ || there == 0)) return true;
+  hold_start_.reset();
+  return false;
+}
+
+bool RunMachine::EvaluatesNow() const {
+  return plan_.evaluate_every != 0 && committed_rounds_ != 0 &&
+         committed_rounds_ % plan_.evaluate_every == 0;
+}
+
 void RunMachine::StartNextRound(Nanoseconds now) {
-  StartRound start{.round = started_rounds_ + kFirstRound};
-  start.evaluate = plan_.evaluate_every != 0 && committed_rounds_ != 0 &&
-                   committed_rounds_ % plan_.evaluate_every == 0;
-  if (hold_start_) {
-    const size_t there = membership_.at(WorkerStage::kCaughtUp).size();
-    if (there < plan_.workers && (now < *hold_start_ || there == 0)) return;
-    hold_start_.reset();
-  }
-  DropThoseAwayTooLong(now);
+  StartRound start{
+      .round = started_rounds_ + kFirstRound, .evaluate = EvaluatesNow(), .members = {}};
   membership_.AdmitCaughtUp();
   start.members = membership_.at(WorkerStage::kMember);
   if (start.members.empty()) {
@@ -160,10 +165,10 @@ void RunMachine::StartNextRound(Nanoseconds now) {
   said_nobody_ = false;
   const bool after_an_ended_one = started_rounds_ > 0 && open_.empty();
   open_.push_back(std::make_unique<Round>(
-      Round{.exchange = RoundExchange(start.round, num_chunks_, plan_.barrier, start.members,
-                                      after_an_ended_one ? last_end_ : now),
+      Round{.exchange = RoundExchange(start.round, num_chunks_, plan_.barrier, start.members, now),
             .evaluate = start.evaluate,
             .evaluated = {}}));
+  if (after_an_ended_one) open_.back()->exchange.SetBegin(last_end_);
   ++started_rounds_;
   actions_.emplace_back(std::move(start));
 }
@@ -171,12 +176,16 @@ void RunMachine::StartNextRound(Nanoseconds now) {
 Status RunMachine::EvaluationReported(WorkerId worker, uint32_t after_rounds, Nanoseconds /*now*/) {
   INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
   if (after_rounds == plan_.rounds) return FinalEvaluationReported(worker);
-  INTERLUDE_ASSIGN_OR_RETURN(Round* const round, FindOpen(worker, after_rounds + 1));
-  if (!round->evaluate || !round->exchange.is_present(worker)) {
+  const StatusOr<Round*> open = FindOpen(worker, after_rounds + 1);
+  if (open.status().code() == StatusCode::kAborted) return OkStatus();
+  INTERLUDE_RETURN_IF_ERROR(open.status());
+  Round* const round = *open;
+  if (!round->evaluate || !round->exchange.is_member(worker)) {
     return FailedPreconditionError(
         "worker {} reports an evaluation after {} round(s) and was not asked for one", worker,
         after_rounds);
   }
+  if (!round->exchange.is_present(worker)) return OkStatus();  // it was late
   if (!round->evaluated.insert(worker).second) {
     return AlreadyExistsError("worker {} reports its evaluation after {} round(s) a second time",
                               worker, after_rounds);
@@ -199,7 +208,8 @@ Status RunMachine::FinalEvaluationReported(WorkerId worker) {
 }
 
 void RunMachine::StartFinishing() {
-  if (hold_start_) membership_.AdmitCaughtUp();  // restored, with nothing left to do but to score
+  // Where no member is left those that have caught up score.
+  if (membership_.at(WorkerStage::kMember).empty()) membership_.AdmitCaughtUp();
   if (membership_.at(WorkerStage::kMember).empty() && open_.empty()) {
     AwaitSomebody("all rounds are committed, and no worker is left for the last evaluation");
     return;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/run_machine_test_util.h"
+#include "protocol/run_machine_test_story.h"
 
 namespace interlude {
 namespace {
@@ -15,65 +15,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// Short words for what workers do; each expects to be taken and returns the actions that follow.
-class Story {
- public:
-  using Texts = std::vector<std::string>;
-  Story(const RunPlan& plan, uint32_t chunks) : run_(plan), chunks_(chunks) {}
-
-  RunMachine& machine() { return run_.machine(); }
-  Texts Join(WorkerId w) {
-    const auto joined = machine().Join(w, run_.Tick());
-    EXPECT_TRUE(joined.ok()) << joined.status().ToString();
-    return run_.Carry();
-  }
-  Texts Ready(WorkerId w) { return Take(machine().WorkerReady(w, chunks_, run_.Tick())); }
-  Texts CaughtUp(WorkerId w, uint32_t round) {
-    return Take(machine().CaughtUp(w, round, run_.Tick()));
-  }
-  Texts Base(WorkerId w) { return Take(machine().BaseReceived(w, run_.Tick())); }
-  Texts Left(WorkerId w) {
-    machine().WorkerLeft(w, run_.Tick());
-    return run_.Carry();
-  }
-  /// Begins and delivers the chunks [0, count).
-  Texts Upload(WorkerId w, uint32_t round, uint32_t count) {
-    Texts texts = Take(machine().UploadBegun(w, round, 10 + static_cast<uint64_t>(w), run_.Tick()));
-    for (uint32_t i = 0; i < count; ++i) {
-      const auto fresh = machine().ChunkReceived(w, round, i, run_.Tick());
-      EXPECT_TRUE(fresh.ok()) << fresh.status().ToString();
-      for (std::string& text : run_.Carry()) texts.push_back(std::move(text));
-    }
-    return texts;
-  }
-  Texts Report(WorkerId w, uint32_t round) {
-    return Take(machine().RoundReported(w, round, RootOf(round), run_.Tick()));
-  }
-  Texts Evaluate(WorkerId w, uint32_t after) {
-    return Take(machine().EvaluationReported(w, after, run_.Tick()));
-  }
-
-  /// All ids join, are ready, and the base comes: round 1 is started.
-  void Begin(uint32_t workers) {
-    for (uint32_t w = 0; w < workers; ++w) {
-      Join(static_cast<WorkerId>(w));
-      Ready(static_cast<WorkerId>(w));
-    }
-    Base(0);
-    EXPECT_EQ(machine().stage(), Stage::kRounds);
-  }
-  Texts Take(const Status& status) {
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    return run_.Carry();
-  }
-  Nanoseconds Tick() { return run_.Tick(); }
-  Nanoseconds last_end() const { return run_.last_end(); }
-
- private:
-  CarriedMachine run_;
-  const uint32_t chunks_;
-};
 
 TEST(RunMachineScenario, TheBaseIsAskedForAgainWhenItsGiverIsLost) {
   Story run({.workers = 2}, 1);
@@ -122,8 +63,7 @@ TEST(RunMachineScenario, ALateWorkerBeginsWithTheRoundThatStartsAfterItHasCaught
   run.Left(1);
   run.Join(1);
   EXPECT_THAT(run.Ready(1), ElementsAre("CatchUp 1"));
-  EXPECT_EQ(run.machine().UploadBegun(1, 1, 11, run.Tick()).code(),
-            StatusCode::kFailedPrecondition);
+  EXPECT_EQ(run.machine().UploadBegun(1, 1, 11, run.Tick()).code(), StatusCode::kAborted);
   // The round of the others goes on meanwhile.
   EXPECT_THAT(run.Upload(0, 1, 1), ElementsAre("MergeChunk 1/0 from 0:10", "SendSyncChunk 1/0",
                                                "CommitRound 1", "StartRound 2 members 0"));
@@ -248,15 +188,32 @@ TEST(RunMachineScenario, AWrongRootTakesTheNextDeltaOfItsWorkerWithIt) {
                                        "SendSyncChunk 2/0", "CommitRound 2", "Finish 0"));
 }
 
-TEST(RunMachineScenario, TheRunEndsWhenAllLeaveAnUnfinishedRoundThoughOthersAreReady) {
+TEST(RunMachineScenario, ARoundThatAllLeftIsClosedAsItIsWhereOthersWait) {
   Story run({.workers = 2, .rounds = 2}, 2);
   run.Begin(2);
   run.Left(1);
   run.Join(1);
   run.Ready(1);
   run.Upload(0, 1, 1);
-  EXPECT_THAT(run.Left(0), ElementsAre("EndRun UNAVAILABLE"));
-  EXPECT_THAT(run.machine().Join({}, run.Tick()).status().message(), HasSubstr("0 of 2 round(s)"));
+  EXPECT_THAT(run.Left(0), ElementsAre("MergeChunk 1/1 from ", "SendSyncChunk 1/1", "CommitRound 1",
+                                       "EndRound 1"));
+  EXPECT_THAT(run.CaughtUp(1, 1), ElementsAre("StartRound 2 members 1"));
+}
+
+TEST(RunMachineScenario, ARoundThatAllLeftWaitsForAWorkerToBeClosed) {
+  for (const bool barrier : {false, true}) {
+    Story run({.workers = 2, .rounds = 1, .barrier = barrier}, 2);
+    run.Begin(2);
+    run.Left(1);
+    EXPECT_THAT(run.Left(0), ElementsAre("AwaitWorkers"));
+    EXPECT_EQ(run.machine().NextDeadline(), std::nullopt);
+    EXPECT_THAT(run.Join(0), IsEmpty());
+    EXPECT_THAT(run.Ready(0),
+                testing::IsSupersetOf({"CatchUp 0", "MergeChunk 1/0 from ", "MergeChunk 1/1 from ",
+                                       "CommitRound 1", "EndRound 1"}));
+    EXPECT_THAT(run.CaughtUp(0, 1), ElementsAre("Finish 0"));
+    EXPECT_THAT(run.Evaluate(0, 1), ElementsAre("EndRun OK"));
+  }
 }
 
 TEST(RunMachineScenario, ACommitThatNoMemberOutlivedIsGoneOnFromByTheFirstThatHasCaughtUp) {
@@ -286,7 +243,7 @@ TEST(RunMachineScenario, ACommitThatNoMemberOutlivedIsGoneOnFromByTheFirstThatHa
   }
 }
 
-TEST(RunMachineScenario, TheRunEndsWhenTheLastThatCatchesUpIsLostToo) {
+TEST(RunMachineScenario, TheRunWaitsWhenTheLastThatCatchesUpIsLostToo) {
   Story run({.workers = 2, .rounds = 3, .barrier = true}, 1);
   run.Begin(2);
   run.Left(1);
@@ -294,15 +251,41 @@ TEST(RunMachineScenario, TheRunEndsWhenTheLastThatCatchesUpIsLostToo) {
   run.Ready(1);
   run.Upload(0, 1, 1);
   EXPECT_THAT(run.Left(0), ElementsAre("EndRound 1"));
-  EXPECT_THAT(run.Left(1), ElementsAre("EndRun UNAVAILABLE"));
+  EXPECT_THAT(run.Left(1), ElementsAre("AwaitWorkers"));
+  run.Join(0);
+  run.Ready(0);
+  EXPECT_THAT(run.Left(0), ElementsAre("AwaitWorkers"));
+  run.Join(0);
+  run.Ready(0);
+  EXPECT_THAT(run.CaughtUp(0, 1), ElementsAre("StartRound 2 members 0"));
 }
 
-TEST(RunMachineScenario, TheRunEndsAtACommitThatNobodyOutlived) {
+TEST(RunMachineScenario, TheRunWaitsAtACommitThatNobodyOutlivedAndBeginsItsTimesAnew) {
   Story run({.workers = 2, .rounds = 2, .barrier = true}, 1);
   run.Begin(2);
   for (const WorkerId w : {0, 1}) run.Upload(w, 1, 1);
   run.Left(0);
-  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 1", "EndRun UNAVAILABLE"));
+  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 1", "AwaitWorkers"));
+  run.Pass(std::chrono::hours(1));
+  for (const WorkerId w : {0, 1}) {
+    run.Join(w);
+    run.Ready(w);
+  }
+  run.CaughtUp(0, 1);
+  EXPECT_EQ(run.machine().open_round(2)->times().begin, run.last_end());
+  EXPECT_GE(run.machine().open_round(2)->started(), std::chrono::hours(1));
+}
+
+TEST(RunMachineScenario, WithoutAMemberTheFirstThatHasCaughtUpScoresTheFinalBase) {
+  Story run({.workers = 2, .rounds = 1, .barrier = true}, 1);
+  run.Begin(2);
+  for (const WorkerId w : {0, 1}) run.Upload(w, 1, 1);
+  run.Left(0);
+  run.Join(0);
+  run.Ready(0);
+  EXPECT_THAT(run.CaughtUp(0, 1), IsEmpty());
+  EXPECT_THAT(run.Left(1), ElementsAre("EndRound 1", "Finish 0"));
+  EXPECT_THAT(run.Evaluate(0, 1), ElementsAre("EndRun OK"));
 }
 
 TEST(RunMachineScenario, AWorkerThatWaitedTooLongIsDroppedAtTheFinish) {

@@ -31,6 +31,8 @@ std::string Code(const Status& status) {
       return "full";
     case StatusCode::kUnavailable:
       return "unav";
+    case StatusCode::kAborted:
+      return "late";
     case StatusCode::kDataLoss:
       return "loss";
     default:
@@ -70,6 +72,15 @@ Event Eval(WorkerId w, uint32_t after) {
 }
 Event Left(WorkerId w) {
   return [=](RunMachine& m, Nanoseconds now) { return m.WorkerLeft(w, now), "-"; };
+}
+Event Lost(WorkerId w) {
+  return [=](RunMachine& m, Nanoseconds now) { return m.WorkerLost(w, now), "-"; };
+}
+Event Returned(WorkerId w) {
+  return [=](RunMachine& m, Nanoseconds now) { return Code(m.WorkerReturned(w, now)); };
+}
+Event Tick() {
+  return [](RunMachine& m, Nanoseconds now) { return m.Tick(now), "-"; };
 }
 Event Stop() {
   return [](RunMachine& m, Nanoseconds now) { return m.Stop(CancelledError("Ctrl-C"), now), "-"; };
@@ -176,23 +187,23 @@ const std::vector<Row>& Table() {
       {"caught up 0 r0", CaughtUp(0, 0), "pre|pre|pre|ok|ok|ok|ok|ok|ok|unav"},
       {"caught up 0 r1", CaughtUp(0, 1), "pre|pre|pre|arg|arg|ok|ok|ok|ok|unav"},
       {"caught up 0 r3", CaughtUp(0, 3), "pre|pre|pre|arg|arg|arg|arg|arg|arg|unav"},
-      {"begin 0 r1", Begin(0, 1, 10), "pre|pre|pre|ok|ok|ok|pre|pre|pre|unav"},
-      {"begin 0 r1 other", Begin(0, 1, 99), "pre|pre|pre|ok|arg|arg|pre|pre|pre|unav"},
-      {"begin 0 r1 none", Begin(0, 1, 0), "pre|pre|pre|arg|arg|arg|pre|pre|pre|unav"},
-      {"begin 0 r2", Begin(0, 2, 10), "pre|pre|pre|pre|pre|ok|ok|ok|pre|unav"},
+      {"begin 0 r1", Begin(0, 1, 10), "pre|pre|pre|ok|ok|ok|late|late|late|unav"},
+      {"begin 0 r1 other", Begin(0, 1, 99), "pre|pre|pre|ok|arg|arg|late|late|late|unav"},
+      {"begin 0 r1 none", Begin(0, 1, 0), "pre|pre|pre|arg|arg|arg|late|late|late|unav"},
+      {"begin 0 r2", Begin(0, 2, 10), "pre|pre|pre|pre|pre|ok|ok|ok|late|unav"},
       {"begin 0 r3", Begin(0, 3, 10), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
-      {"chunk 0 r1 c0", Chunk(0, 1, 0), "pre|pre|pre|pre|dup|dup|pre|pre|pre|unav"},
-      {"chunk 0 r1 c1", Chunk(0, 1, 1), "pre|pre|pre|pre|new|dup|pre|pre|pre|unav"},
+      {"chunk 0 r1 c0", Chunk(0, 1, 0), "pre|pre|pre|pre|dup|dup|late|late|late|unav"},
+      {"chunk 0 r1 c1", Chunk(0, 1, 1), "pre|pre|pre|pre|new|dup|late|late|late|unav"},
       {"chunk 1 r1 c0", Chunk(1, 1, 0),
-       "pre|pre|pre|pre|new; MergeChunk 1/0 from 0:10,1:11; SendSyncChunk 1/0|"
-       "dup|pre|pre|pre|unav"},
-      {"chunk 0 r1 c2", Chunk(0, 1, 2), "pre|pre|pre|pre|range|range|pre|pre|pre|unav"},
-      {"chunk 0 r2 c0", Chunk(0, 2, 0), "pre|pre|pre|pre|pre|pre|pre|dup|pre|unav"},
-      {"report 0 r1", Report(0, 1, RootOf(1)), "pre|pre|pre|pre|pre|ok|pre|pre|pre|unav"},
-      {"report 0 r1 wrong", Report(0, 1, RootOf(10)), "pre|pre|pre|pre|pre|loss|pre|pre|pre|unav"},
-      {"report 0 r2", Report(0, 2, RootOf(2)), "pre|pre|pre|pre|pre|pre|pre|ok|pre|unav"},
-      {"evaluation 0 after 0", Eval(0, 0), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
-      {"evaluation 0 after 1", Eval(0, 1), "pre|pre|pre|pre|pre|ok|ok|exists|pre|unav"},
+       "pre|pre|pre|pre|new; MergeChunk 1/0 from 0:10,1:11; SendSyncChunk "
+       "1/0|dup|late|late|late|unav"},
+      {"chunk 0 r1 c2", Chunk(0, 1, 2), "pre|pre|pre|pre|range|range|late|late|late|unav"},
+      {"chunk 0 r2 c0", Chunk(0, 2, 0), "pre|pre|pre|pre|pre|pre|pre|dup|late|unav"},
+      {"report 0 r1", Report(0, 1, RootOf(1)), "pre|pre|pre|pre|pre|ok|ok|ok|ok|unav"},
+      {"report 0 r1 wrong", Report(0, 1, RootOf(10)), "pre|pre|pre|pre|pre|loss|loss|ok|ok|unav"},
+      {"report 0 r2", Report(0, 2, RootOf(2)), "pre|pre|pre|pre|pre|pre|pre|ok|ok|unav"},
+      {"evaluation 0 after 0", Eval(0, 0), "pre|pre|pre|pre|pre|pre|ok|ok|ok|unav"},
+      {"evaluation 0 after 1", Eval(0, 1), "pre|pre|pre|pre|pre|ok|ok|exists|ok|unav"},
       {"evaluation 0 after 2", Eval(0, 2), "pre|pre|pre|pre|pre|pre|pre|ok|ok|unav"},
       {"ready 9", Ready(9), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
       {"base 9", Base(9), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
@@ -205,6 +216,10 @@ const std::vector<Row>& Table() {
       {"left 1", Left(1),
        "-|-|- => gathering workers|-|"
        "-; MergeChunk 1/0 from 0:10; SendSyncChunk 1/0|-|-|-|-|-"},
+      {"lost 0", Lost(0), "-|-|- => gathering workers|-|-|-|-|-|-|-"},
+      {"lost 9", Lost(9), "-|-|-|-|-|-|-|-|-|-"},
+      {"returned 0", Returned(0), "pre|pre|pre|pre|pre|pre|pre|pre|pre|unav"},
+      {"tick", Tick(), "-|-|-|-|-|-|-|-|-|-"},
       {"left 9", Left(9), "-|-|-|-|-|-|-|-|-|-"},
       {"stop", Stop(),
        "-; EndRun CANCELLED => ended|-; EndRun CANCELLED => ended|"

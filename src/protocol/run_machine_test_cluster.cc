@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace interlude {
@@ -19,10 +20,19 @@ bool Cluster::Took(bool expected, const Status& status, const char* what, Worker
   EXPECT_EQ(status.ok(), expected)
       << what << " of worker " << worker << ", round " << round << ": " << status.ToString();
   if (!status.ok()) ++counts_.refused;
+  if (options_.honest && !status.ok()) {
+    EXPECT_TRUE(status.code() == StatusCode::kAborted || status.code() == StatusCode::kUnavailable)
+        << what << " of worker " << worker << ", round " << round << ": " << status.ToString();
+  }
   return status.ok();
 }
 
 void Cluster::Join(std::optional<WorkerId> requested) {
+  if (const auto replaced = run_.machine().ReplacedBy(requested)) {
+    EXPECT_TRUE(model_.IsAway(*replaced));
+    ++counts_.replaced;
+    Leave(*replaced);
+  }
   const bool expected = model_.MayJoin(requested);
   const auto joined = run_.machine().Join(requested, run_.Tick());
   if (Took(expected, joined.status(), "join", requested.value_or(-1), 0)) {
@@ -63,6 +73,7 @@ void Cluster::Begin(WorkerId worker, uint32_t round, uint64_t samples) {
   if (Took(expected, run_.machine().UploadBegun(worker, round, samples, run_.Tick()), "begin",
            worker, round)) {
     model_.Begun(worker, round, samples);
+    journal_[round].members[worker].samples = samples;
   }
   Settle();
 }
@@ -73,7 +84,8 @@ void Cluster::Chunk(WorkerId worker, uint32_t round, uint32_t chunk) {
   if (Took(expected, fresh.status(), "chunk", worker, round)) {
     EXPECT_EQ(*fresh, model_.IsNew(worker, round, chunk));
     if (!*fresh) ++counts_.duplicates;
-    model_.Delivered(worker, round, chunk);
+    if (*fresh) model_.Delivered(worker, round, chunk);
+    if (*fresh) journal_[round].members[worker].arrived.push_back(chunk);
     if (run_.machine().committed_rounds() + 1 == round && run_.machine().open_round(round - 1))
       ++counts_.overtaken;
   }
@@ -90,8 +102,7 @@ void Cluster::Report(WorkerId worker, uint32_t round, const Hash128& root) {
     EXPECT_EQ(status.code(), StatusCode::kDataLoss);
     ++counts_.wrong_roots;
     model_.WrongRoot(worker, round);
-    workers_[worker].upload.clear();
-    workers_[worker].session = {{.kind = Kind::kLeave}};
+    return Leave(worker);
   }
   Settle();
 }
@@ -112,12 +123,124 @@ void Cluster::Leave(WorkerId worker) {
   Settle();
 }
 
+void Cluster::Lose(WorkerId worker, bool comes_back) {
+  if (!workers_.contains(worker) || workers_[worker].away) return;
+  ++counts_.lost;
+  model_.Lost(worker, run_.now() + Nanoseconds(1));
+  run_.machine().WorkerLost(worker, run_.Tick());
+  EXPECT_EQ(run_.machine().is_away(worker), model_.IsAway(worker));
+  if (model_.IsAway(worker)) {
+    workers_[worker].away = true;
+    workers_[worker].comes_back = comes_back;
+  } else {
+    workers_.erase(worker);
+  }
+  Settle();
+}
+
+void Cluster::Return(WorkerId worker) {
+  const bool expected = model_.IsAway(worker) && !model_.end();
+  if (expected) model_.Returned(worker, run_.now() + Nanoseconds(1));
+  const Status status = run_.machine().WorkerReturned(worker, run_.Tick());
+  EXPECT_EQ(status.ok(), expected) << status.ToString();
+  if (expected) {
+    workers_[worker].away = false;
+    ++counts_.returned;
+  }
+  Settle();
+}
+
+/// As in the coordinator, time is looked at after each event.
+void Cluster::Pass(Nanoseconds time) {
+  run_.Pass(time);
+  Settle();
+}
+
 void Cluster::Settle() {
-  run_.Carry([this](const Action& action) {
-    model_.Act(action, run_.machine());
-    Obey(action);
-  });
+  CarryOut();
+  bool overdue = true;
+  while (overdue && !crashed()) {
+    model_.CheckQuiet();
+    const auto next = run_.machine().NextDeadline();
+    overdue = next && *next <= run_.now();
+    run_.machine().Tick(run_.now());
+    const bool something = CarryOut();
+    EXPECT_EQ(something, overdue) << "Tick has nothing to do where it says so, or has where not";
+    if (overdue && !something) break;  // else for ever
+  }
+  if (crashed()) return StartAgain();
   model_.CheckQuiet();
+  model_.CheckOnTime(run_.now());
+}
+
+bool Cluster::CarryOut() {
+  const auto texts = run_.Carry([this](const Action& action) {
+    if (crash_after_ && (*crash_after_)-- <= 0) return false;
+    Watch(action);
+    return true;
+  });
+  return !texts.empty();
+}
+
+bool Cluster::Crash(int actions) {
+  if (model_.end() || journal_.empty()) return false;
+  crash_after_ = actions;
+  return true;
+}
+
+void Cluster::StartAgain() {
+  crash_after_.reset();
+  if (model_.end()) return;
+  ++counts_.crashed;
+  RestoredRun run{.num_chunks = options_.chunks,
+                  .committed_rounds = committed_,
+                  .committed_root = RootOf(committed_),
+                  .open = std::nullopt};
+  if (const auto open = journal_.find(committed_ + 1); open != journal_.end()) {
+    run.open.emplace();
+    run.open->orders = open->second.orders;
+    for (const auto& [worker, member] : open->second.members) run.open->members.push_back(member);
+  }
+  model_.Restored(run, run_.now() + Nanoseconds(1), options_.return_patience);
+  for (auto it = workers_.begin(); it != workers_.end();) {
+    Worker& worker = it->second;
+    const bool stays = model_.InMembers(it->first);
+    if (stays && worker.catches_up_from && !worker.session.empty() &&
+        worker.session.back().kind == Kind::kCaughtUp) {
+      worker.session.clear();  // it is told once more to begin the round
+      const std::vector<Message> delta = Delta(committed_ + 1);
+      worker.upload = {delta.begin(), delta.end()};
+    }
+    if (stays && !worker.away) worker.comes_back = true;
+    if (stays) worker.away = true;
+    if (!stays && (!worker.away || worker.comes_back)) ++rejoining_;
+    it = stays ? std::next(it) : workers_.erase(it);
+  }
+  run_.Restore(run, options_.return_patience);
+  Settle();
+}
+
+void Cluster::Watch(const Action& action) {
+  model_.Act(action, run_.machine(), run_.now());
+  if (const auto* start = std::get_if<StartRound>(&action)) {
+    for (const WorkerId w : start->members) journal_[start->round].members[w].worker = w;
+  } else if (const auto* merge = std::get_if<MergeChunk>(&action)) {
+    const MergeOrder& order = merge->order;
+    journal_[order.round].orders.push_back(order);
+    EXPECT_TRUE(merges_.try_emplace({order.round, order.chunk}, order.contributors).second);
+  } else if (const auto* commit = std::get_if<CommitRound>(&action)) {
+    committed_ = commit->round;
+  }
+  Obey(action);
+}
+
+std::vector<Cluster::Message> Cluster::Delta(uint32_t round) {
+  std::vector<uint32_t> order(options_.chunks);
+  std::iota(order.begin(), order.end(), 0u);
+  rng_.Shuffle(std::span(order));
+  std::vector<Message> messages = {{Kind::kBegin, round}};
+  for (const uint32_t chunk : order) messages.push_back({Kind::kChunk, round, chunk});
+  return messages;
 }
 
 void Cluster::Obey(const Action& action) {
@@ -129,22 +252,18 @@ void Cluster::Obey(const Action& action) {
     worker.catches_up_from = run_.machine().committed_rounds();
     worker.session.push_back({Kind::kCaughtUp, run_.machine().committed_rounds()});
   } else if (const auto* start = std::get_if<StartRound>(&action)) {
-    std::vector<uint32_t> order(options_.chunks);
-    std::iota(order.begin(), order.end(), 0u);
     for (const auto& [id, worker] : workers_) {
       const bool behind = worker.catches_up_from && !model_.InMembers(id);
       if (behind && *worker.catches_up_from < start->round - 1) ++counts_.rounds_passed;
     }
-    for (const WorkerId worker : start->members) {
-      if (start->evaluate)
-        workers_.at(worker).session.push_back({Kind::kEvaluation, start->round - 1});
-      workers_.at(worker).upload.push_back({Kind::kBegin, start->round});
-      rng_.Shuffle(std::span(order));
-      for (const uint32_t chunk : order)
-        workers_.at(worker).upload.push_back({Kind::kChunk, start->round, chunk});
+    for (const WorkerId id : start->members) {
+      Worker& worker = workers_.at(id);
+      if (start->evaluate) worker.session.push_back({Kind::kEvaluation, start->round - 1});
+      for (const Message& message : Delta(start->round)) worker.upload.push_back(message);
     }
   } else if (const auto* merge = std::get_if<MergeChunk>(&action)) {
     if (merge->order.contributors.size() < options_.plan.workers) ++counts_.merged_without_all;
+    if (merge->order.contributors.empty()) ++counts_.merged_of_none;
   } else if (const auto* commit = std::get_if<CommitRound>(&action)) {
     for (const WorkerId worker : run_.machine().open_round(commit->round)->present()) {
       workers_.at(worker).session.push_back({Kind::kReport, commit->round});
@@ -153,9 +272,16 @@ void Cluster::Obey(const Action& action) {
     for (const WorkerId worker : finish->members) {
       workers_.at(worker).session.push_back({Kind::kEvaluation, options_.plan.rounds});
     }
+  } else if (const auto* late = std::get_if<MemberLate>(&action)) {
+    ++counts_.late;
+    // What is on its way still comes, or does not.
+    if (rng_.Below(2) == 0) workers_.at(late->worker).upload.clear();
+  } else if (std::holds_alternative<AwaitWorkers>(action)) {
+    ++counts_.waited;
   } else if (const auto* drop = std::get_if<DropWorker>(&action)) {
     ++counts_.dropped;
-    workers_.at(drop->worker).session = {{.kind = Kind::kLeave}};
+    workers_.erase(drop->worker);
+    model_.Left(drop->worker);
   }
 }
 
@@ -175,21 +301,24 @@ void Cluster::Send(WorkerId worker, const Message& message) {
       return Report(worker, message.round, RootOf(message.round));
     case Kind::kEvaluation:
       return Evaluate(worker, message.round);
-    case Kind::kLeave:
-      return Leave(worker);
   }
 }
 
 bool Cluster::CalmStep() {
-  if (model_.MayJoin({}) && run_.machine().stage() == RunMachine::Stage::kGathering)
+  const bool gathering = run_.machine().stage() == RunMachine::Stage::kGathering;
+  if (model_.MayJoin({}) && (gathering || rejoining_ > 0)) {
+    rejoining_ = std::max(0, rejoining_ - 1);
     return Join({}), true;
+  }
   std::vector<WorkerId> busy;
   for (const auto& [id, worker] : workers_) {
-    if (!worker.session.empty() || !worker.upload.empty()) busy.push_back(id);
+    if (worker.hung || (worker.away && !worker.comes_back)) continue;
+    if (worker.away || !worker.session.empty() || !worker.upload.empty()) busy.push_back(id);
   }
   if (busy.empty()) return false;
   const WorkerId id = busy[rng_.Below(busy.size())];
   Worker& worker = workers_[id];
+  if (worker.away) return Return(id), true;
   const bool upload_first = options_.overtaking && !worker.upload.empty() && rng_.Below(2) == 0;
   auto& queue = worker.session.empty() || upload_first ? worker.upload : worker.session;
   const Message message = queue.front();
@@ -231,17 +360,39 @@ void Cluster::Nonsense() {
   }
 }
 
+/// What honest workers meet.
+void Cluster::Trouble() {
+  const auto someone = static_cast<WorkerId>(rng_.Below(options_.plan.workers));
+  switch (rng_.Below(6)) {
+    case 0:
+      return Lose(someone, rng_.Below(3) != 0);
+    case 1:
+      if (workers_.contains(someone)) Hang(someone);
+      return;
+    case 2:
+    case 3:
+      if (workers_.contains(someone)) WakeUp(someone);
+      return;
+    case 4:
+      return Pass(Nanoseconds(static_cast<int64_t>(rng_.Below(6'000'000'000))));
+    default:
+      if (const auto next = run_.machine().NextDeadline()) Pass(*next - run_.now());
+  }
+}
+
 void Cluster::ChaoticStep() {
   const uint64_t dice = rng_.Below(200);
   const auto someone = static_cast<WorkerId>(rng_.Below(options_.plan.workers));
-  if (dice < 50) {
+  if (dice < 50 && !options_.honest) {
     Nonsense();
   } else if (dice < 53) {
-    Leave(someone);
-  } else if (dice < 54) {
+    if (workers_.contains(someone)) Leave(someone);
+  } else if (dice < 54 && !options_.honest) {
     Report(someone, run_.machine().committed_rounds(), RootOf(1000));
   } else if (dice < 60) {
-    Join({});
+    if (!options_.honest || model_.MayJoin({})) Join({});
+  } else if (dice < 70) {
+    Trouble();
   } else {
     CalmStep();
   }
@@ -249,7 +400,18 @@ void Cluster::ChaoticStep() {
 
 bool Cluster::Drain(int most) {
   for (int i = 0; i < most && !model_.end(); ++i) {
-    if (!CalmStep()) return false;
+    if (CalmStep()) continue;
+    if (const auto next = run_.machine().NextDeadline()) {
+      Pass(*next - run_.now());
+    } else if (const auto hung = std::ranges::find_if(
+                   workers_, [](const auto& worker) { return worker.second.hung; });
+               hung != workers_.end()) {
+      WakeUp(hung->first);
+    } else if (model_.MayJoin({}) || run_.machine().ReplacedBy({})) {
+      Join({});
+    } else {
+      return false;
+    }
   }
   return model_.end().has_value();
 }

@@ -22,13 +22,9 @@ const RunModel::Round* RunModel::Open(uint32_t round) const {
 
 bool RunModel::MayJoin(std::optional<WorkerId> requested) const {
   if (end_ || finishing_) return false;
-  const auto taken = [&](WorkerId w) {
-    return joined_.contains(w) || ready_.contains(w) || caught_up_.contains(w) ||
-           members_.contains(w);
-  };
   if (requested)
     return *requested >= 0 && *requested < static_cast<WorkerId>(plan_.workers) &&
-           !taken(*requested);
+           !InRun(*requested);
   return joined_.size() + ready_.size() + caught_up_.size() + members_.size() < plan_.workers;
 }
 
@@ -37,42 +33,56 @@ bool RunModel::MayBeReady(WorkerId w) const { return !end_ && !finishing_ && joi
 bool RunModel::MaySendBase(WorkerId w) const { return !end_ && asked_ == w && !base_received_; }
 
 bool RunModel::MayHaveCaughtUp(WorkerId w, uint32_t round) const {
-  if (end_ || rounds_.empty() || round > Committed()) return false;
+  if (end_ || (rounds_.empty() && !hold_until_) || round > Committed()) return false;
   return caught_up_.contains(w) || members_.contains(w) || (ready_.contains(w) && !finishing_);
+}
+
+bool RunModel::InRun(WorkerId w) const {
+  return joined_.contains(w) || ready_.contains(w) || caught_up_.contains(w) ||
+         members_.contains(w);
 }
 
 bool RunModel::MayBegin(WorkerId w, uint32_t round, uint64_t samples) const {
   const Round* r = Open(round);
-  if (!r || !r->present.contains(w) || samples == 0) return false;
+  if (!r || !InRun(w) || !r->accepted.contains(w) || samples == 0) return false;
   return !r->samples.contains(w) || r->samples.at(w) == samples;
 }
 
 bool RunModel::MayDeliver(WorkerId w, uint32_t round, uint32_t chunk) const {
   const Round* r = Open(round);
-  return r && r->present.contains(w) && r->samples.contains(w) && chunk < chunks_;
+  return r && InRun(w) && r->accepted.contains(w) && r->samples.contains(w) && chunk < chunks_;
 }
 
 bool RunModel::IsNew(WorkerId w, uint32_t round, uint32_t chunk) const {
-  const auto& delivered = rounds_.at(round).delivered;
-  return !delivered.contains(chunk) || !delivered.at(chunk).contains(w);
+  const Round& r = rounds_.at(round);
+  if (r.ordered.contains(chunk)) return false;
+  return !r.delivered.contains(chunk) || !r.delivered.at(chunk).contains(w);
 }
 
 bool RunModel::MayReport(WorkerId w, uint32_t round, const Hash128& root) const {
-  const Round* r = Open(round);
-  return r && r->committed && r->present.contains(w) && root == RootOf(round);
+  const auto found = rounds_.find(round);
+  if (end_ || !InRun(w) || found == rounds_.end()) return false;
+  const Round& r = found->second;
+  const bool over = r.ended || (r.members.contains(w) && !r.accepted.contains(w));
+  if (over) return round != Committed() || root == RootOf(round);  // too late, and no harm
+  return r.committed && r.members.contains(w) && root == RootOf(round);
 }
 
 bool RunModel::MayEvaluate(WorkerId w, uint32_t after) const {
-  if (end_) return false;
+  if (end_ || !InRun(w)) return false;
   if (after == plan_.rounds) return finish_awaited_.contains(w);
-  const Round* r = Open(after + 1);
-  return r && r->evaluate && r->present.contains(w) && !r->evaluated.contains(w);
+  const auto found = rounds_.find(after + 1);
+  if (found == rounds_.end()) return false;
+  const Round& r = found->second;
+  if (r.ended) return true;  // too late, and no harm
+  return r.evaluate && r.members.contains(w) &&
+         (!r.present.contains(w) || !r.evaluated.contains(w));
 }
 
 void RunModel::Ready(WorkerId w) {
   joined_.erase(w);
   ready_.insert(w);
-  if (!rounds_.empty()) to_be_asked_.insert(w);
+  if (!rounds_.empty() || hold_until_) to_be_asked_.insert(w);
 }
 
 void RunModel::CaughtUp(WorkerId w, uint32_t round) {
@@ -89,7 +99,10 @@ void RunModel::WrongRoot(WorkerId w, uint32_t round) {
   for (auto& [number, r] : rounds_) {
     if (number <= round || r.ended) continue;
     r.present.erase(w);
-    for (auto& [chunk, from] : r.delivered) from.erase(w);
+    r.accepted.erase(w);
+    for (auto& [chunk, from] : r.delivered) {
+      if (!r.ordered.contains(chunk)) from.erase(w);
+    }
   }
 }
 
@@ -97,7 +110,7 @@ void RunModel::Evaluated(WorkerId w, uint32_t after) {
   if (after == plan_.rounds) {
     finish_awaited_.erase(w);
     finish_evaluated_.insert(w);
-  } else {
+  } else if (rounds_.at(after + 1).present.contains(w)) {
     rounds_.at(after + 1).evaluated.insert(w);
   }
 }
@@ -109,8 +122,67 @@ void RunModel::Left(WorkerId w) {
   caught_up_.erase(w);
   members_.erase(w);
   finish_awaited_.erase(w);
+  away_.erase(w);
+  to_be_dropped_.erase(w);
   if (asked_ == w && !base_received_) asked_.reset();
-  for (auto& [number, r] : rounds_) r.present.erase(w);
+  for (auto& [number, r] : rounds_) {
+    if (r.ended) continue;
+    r.present.erase(w);
+    r.accepted.erase(w);
+  }
+}
+
+void RunModel::Lost(WorkerId w, Nanoseconds now) {
+  if (!members_.contains(w) || end_) return Left(w);
+  away_.try_emplace(w, now + plan_.away_patience);
+}
+
+void RunModel::Returned(WorkerId w, Nanoseconds now) {
+  if (NobodyIsHere()) {
+    for (auto& [other, until] : away_) until = std::max(until, now + plan_.away_patience);
+  }
+  away_.erase(w);
+}
+
+void RunModel::Restored(const RestoredRun& run, Nanoseconds now, Nanoseconds patience) {
+  for (auto* workers : {&joined_, &ready_, &caught_up_, &members_, &to_be_asked_, &to_be_dropped_,
+                        &finish_awaited_, &finish_evaluated_}) {
+    workers->clear();
+  }
+  away_.clear();
+  finishing_ = said_nobody_ = false;
+  base_received_ = true;
+  hold_until_.reset();
+  rounds_.erase(rounds_.upper_bound(run.committed_rounds + (run.open ? 1 : 0)), rounds_.end());
+  for (auto& [number, r] : rounds_) {
+    r.committed = r.ended = number <= run.committed_rounds;
+  }
+  restored_round_ = static_cast<uint32_t>(rounds_.size());
+  if (!run.open) {
+    hold_until_ = now + patience;
+    return;
+  }
+  Round& r = rounds_.at(run.committed_rounds + 1);
+  Round open{.members = r.members, .started = now, .restored = true, .evaluate = r.evaluate};
+  for (const RestoredRound::Member& member : run.open->members) {
+    if (member.samples > 0) open.samples[member.worker] = member.samples;
+    for (const uint32_t chunk : member.arrived) open.delivered[chunk].insert(member.worker);
+    open.accepted.insert(member.worker);
+  }
+  for (const MergeOrder& order : run.open->orders) {
+    open.ordered.insert(order.chunk);
+    open.sent.insert(order.chunk);
+    std::erase_if(open.accepted, [&](WorkerId w) {
+      return std::ranges::find(order.contributors, w, &Contributor::worker) ==
+             order.contributors.end();
+    });
+  }
+  members_ = open.present = open.accepted;
+  for (const WorkerId w : members_) away_[w] = now + patience;
+  for (const WorkerId w : open.members) {
+    if (!members_.contains(w)) to_be_dropped_.insert(w);
+  }
+  r = std::move(open);
 }
 
 bool RunModel::Complete(const Round& round, WorkerId w) const {
@@ -120,16 +192,22 @@ bool RunModel::Complete(const Round& round, WorkerId w) const {
   return true;
 }
 
+size_t RunModel::Delivered(const Round& round, uint32_t chunk) const {
+  return round.delivered.contains(chunk) ? round.delivered.at(chunk).size() : 0;
+}
+
+/// Nobody is awaited and some chunk was delivered by none.
 bool RunModel::Hopeless(const Round& round) const {
   if (!round.present.empty() || round.committed) return false;
   for (uint32_t c = 0; c < chunks_; ++c) {
-    if (!round.delivered.contains(c) || round.delivered.at(c).empty()) return true;
+    if (Delivered(round, c) == 0 && !round.ordered.contains(c)) return true;
   }
   return false;
 }
 
 bool RunModel::Mergeable(const Round& round, uint32_t chunk) const {
-  if (!round.delivered.contains(chunk) || round.delivered.at(chunk).empty()) return false;
+  if (Hopeless(round)) return OthersWait();
+  if (Delivered(round, chunk) == 0) return false;
   return std::all_of(round.present.begin(), round.present.end(), [&](WorkerId w) {
     return round.delivered.at(chunk).contains(w) && (!plan_.barrier || Complete(round, w));
   });
@@ -159,7 +237,8 @@ bool RunModel::MayStartNext() const {
   });
 }
 
-void RunModel::Act(const Action& action, const RunMachine& machine) {
+void RunModel::Act(const Action& action, const RunMachine& machine, Nanoseconds now) {
+  now_ = now;
   EXPECT_FALSE(end_) << "after the end: " << ActionText(action);
   if (const auto* end = std::get_if<EndRound>(&action)) {
     const RoundExchange* exchange = machine.open_round(end->round);
@@ -180,7 +259,7 @@ void RunModel::On(const AskForBase& action) {
 
 void RunModel::On(const CatchUp& action) {
   EXPECT_TRUE(ready_.contains(action.worker));
-  if (!rounds_.empty()) {
+  if (!rounds_.empty() || hold_until_) {
     EXPECT_EQ(to_be_asked_.erase(action.worker), 1u) << "asked twice to catch up";
     return;
   }
@@ -198,17 +277,32 @@ void RunModel::On(const StartRound& action) {
   const uint32_t after = action.round - 1;
   EXPECT_EQ(action.evaluate,
             plan_.evaluate_every != 0 && after != 0 && after % plan_.evaluate_every == 0);
-  if (action.round == 1) {
+  if (action.round == 1 && !hold_until_) {
     EXPECT_EQ(action.members.size(), plan_.workers);
   }
+  CheckHold(action.members);
   EXPECT_TRUE(std::is_sorted(action.members.begin(), action.members.end()));
   members_.merge(caught_up_);
   EXPECT_TRUE(caught_up_.empty());
   EXPECT_EQ(SetOf(action.members), members_);
   EXPECT_FALSE(members_.empty());
-  rounds_[action.round].present = members_;
-  rounds_[action.round].evaluate = action.evaluate;
+  Round& r = rounds_[action.round];
+  r.members = r.accepted = r.present = members_;
+  r.started = now_;
+  r.evaluate = action.evaluate;
+  said_nobody_ = false;
+  for (const auto& [w, until] : away_) {
+    EXPECT_TRUE(now_ < until || NobodyIsHere()) << "worker " << w << " was away too long";
+  }
   EXPECT_GE(OldestOpen() + 1, action.round) << "more than two rounds are open";
+}
+
+/// After a restart without an open round all are waited for, for a while.
+void RunModel::CheckHold(const std::vector<WorkerId>& members) {
+  if (hold_until_ && now_ < *hold_until_) {
+    EXPECT_EQ(members.size(), plan_.workers);
+  }
+  hold_until_.reset();
 }
 
 void RunModel::On(const MergeChunk& action) {
@@ -220,7 +314,9 @@ void RunModel::On(const MergeChunk& action) {
   std::vector<Contributor> expected;
   for (const WorkerId w : r.delivered[order.chunk]) expected.push_back({w, r.samples.at(w)});
   EXPECT_EQ(order.contributors, expected);
-  EXPECT_FALSE(order.contributors.empty());
+  if (order.contributors.empty()) {
+    EXPECT_TRUE(r.present.empty() && OthersWait());
+  }
 }
 
 void RunModel::On(const SendSyncChunk& action) {
@@ -238,6 +334,7 @@ void RunModel::On(const CommitRound& action) {
   EXPECT_EQ(r.ordered.size(), chunks_);
   EXPECT_EQ(r.sent.size(), chunks_);
   r.committed = true;
+  r.committed_at = now_;
 }
 
 void RunModel::On(const EndRound& action) {
@@ -253,41 +350,108 @@ void RunModel::On(const Finish& action) {
   EXPECT_FALSE(finishing_);
   EXPECT_EQ(rounds_.size(), plan_.rounds);
   EXPECT_TRUE(MayStartNext());
+  if (members_.empty()) members_.merge(caught_up_);
   EXPECT_EQ(SetOf(action.members), members_);
+  CheckHold(action.members);
   finishing_ = true;
   finish_awaited_ = members_;
 }
 
 void RunModel::On(const DropWorker& action) {
-  // No Finish comes where no member outlived the last commit.
-  EXPECT_TRUE(finishing_ || (members_.empty() && rounds_.size() == plan_.rounds && MayStartNext()));
-  EXPECT_FALSE(members_.contains(action.worker));
   EXPECT_EQ(action.reason.code(), StatusCode::kUnavailable);
+  const auto away = away_.find(action.worker);
+  const bool away_too_long = away != away_.end() && now_ >= away->second;
+  const bool too_late_to_join = finishing_ && !members_.contains(action.worker);
+  EXPECT_TRUE(away_too_long || too_late_to_join || to_be_dropped_.contains(action.worker));
+}
+
+/// Of those that are awaited with it, how many have done what is awaited.
+size_t RunModel::DoneBefore(const Round& round, WorkerId w, uint32_t chunk) const {
+  EXPECT_FALSE(round.reported.contains(w));
+  if (round.committed) {
+    return static_cast<size_t>(std::ranges::count_if(
+        round.reported, [&](WorkerId other) { return round.present.contains(other); }));
+  }
+  if (!plan_.barrier) return Delivered(round, chunk);
+  return static_cast<size_t>(
+      std::ranges::count_if(round.members, [&](WorkerId m) { return Complete(round, m); }));
+}
+
+void RunModel::On(const MemberLate& action) {
+  const WorkerId w = action.worker;
+  Round& r = rounds_.at(action.round);
+  EXPECT_TRUE(!r.ended && r.present.contains(w));
+  EXPECT_FALSE(action.reason.empty());
+  size_t missing = 0;
+  for (uint32_t c = 0; c < chunks_; ++c)
+    missing += r.delivered.contains(c) && r.delivered.at(c).contains(w) ? 0 : 1;
+  EXPECT_EQ(action.chunks_missing, missing);
+  EXPECT_EQ(action.chunk == chunks_, r.committed);
+  const size_t done = DoneBefore(r, w, action.chunk);
+  if (away_.contains(w)) {
+    EXPECT_GE(now_, away_.at(w)) << "worker " << w << " might still come back";
+    EXPECT_FALSE(NobodyIsHere()) << "it is closed for nobody's sake";
+    EXPECT_TRUE(done > 0 || members_.size() == away_.size()) << "nobody waits for worker " << w;
+  } else {
+    EXPECT_GT(plan_.patience, 0.0);
+    EXPECT_GT(done, 0u);
+    EXPECT_FALSE(r.restored && !r.committed) << "nobody knows how long it has taken";
+    EXPECT_GE(now_ - (r.committed ? r.committed_at : r.started), std::chrono::seconds(3));
+  }
+  for (auto& [number, open] : rounds_) {
+    if (open.ended) continue;
+    open.present.erase(w);
+    if (number <= action.round) continue;
+    open.accepted.erase(w);
+    for (auto& [chunk, from] : open.delivered) from.erase(w);
+  }
+  finish_awaited_.erase(w);
+  if (away_.contains(w) || finishing_) {
+    to_be_dropped_.insert(w);
+    members_.erase(w);
+    away_.erase(w);
+    return;
+  }
+  members_.erase(w);
+  ready_.insert(w);
+  to_be_asked_.insert(w);
+}
+
+bool RunModel::WaitsForSomebody() const {
+  if (end_ || finishing_ || OthersWait()) return false;
+  const uint32_t oldest = OldestOpen();
+  if (oldest <= rounds_.size() && Hopeless(rounds_.at(oldest))) return true;
+  return (!rounds_.empty() || restored_round_ > 0) && MayStartNext() && members_.empty() &&
+         !hold_until_;
+}
+
+void RunModel::On(const AwaitWorkers& action) {
+  EXPECT_FALSE(action.reason.empty());
+  EXPECT_TRUE(WaitsForSomebody());
+  said_nobody_ = true;
 }
 
 void RunModel::On(const EndRun& action) {
   end_ = action.status;
   if (stopped_) return;
-  const bool done = finishing_ && finish_awaited_.empty() && OldestOpen() > plan_.rounds;
-  if (action.status.ok()) {
-    EXPECT_TRUE(done && !finish_evaluated_.empty());
-    return;
-  }
-  EXPECT_EQ(action.status.code(), StatusCode::kUnavailable);
-  if (!finishing_ && OldestOpen() > rounds_.size() && rounds_.size() < plan_.rounds) {
-    EXPECT_TRUE(ready_.empty()) << "one that catches up could go on";
-  }
-  EXPECT_TRUE(members_.empty() ||
-              (OldestOpen() <= rounds_.size() && rounds_.at(OldestOpen()).present.empty()))
+  EXPECT_TRUE(finishing_ && finish_awaited_.empty() && OldestOpen() > plan_.rounds)
       << action.status.ToString();
+  EXPECT_EQ(action.status.code(),
+            finish_evaluated_.empty() ? StatusCode::kUnavailable : StatusCode::kOk);
 }
 
 void RunModel::CheckTimes(uint32_t round, const RoundExchange& exchange) {
   const RoundTimes& times = exchange.times();
-  if (round > 1) {
+  if (round > 1 && round > restored_round_) {
     EXPECT_EQ(times.begin, rounds_.at(round - 1).end) << "rounds must tile";
   }
-  EXPECT_GT(times.first_delta, Nanoseconds{0});
+  const Round& r = rounds_.at(round);
+  const bool any =
+      std::ranges::any_of(r.delivered, [](const auto& d) { return !d.second.empty(); });
+  if (any) {
+    EXPECT_GT(times.first_delta, Nanoseconds{0});
+  }
+  EXPECT_GT(times.committed, Nanoseconds{0});
   EXPECT_LE(times.first_delta, times.last_delta);
   EXPECT_LE(times.last_delta, times.committed);
   EXPECT_LE(times.first_sync, times.committed);
@@ -300,7 +464,7 @@ void RunModel::CheckQuiet() const {
   if (end_) return;
   EXPECT_TRUE(to_be_asked_.empty()) << "a worker is ready and not asked to catch up";
   if (rounds_.empty()) {
-    if (ready_.size() == plan_.workers) {
+    if (!hold_until_ && ready_.size() == plan_.workers) {
       EXPECT_TRUE(asked_ && !base_received_) << "all are ready and nothing happens";
     }
     return;
@@ -308,21 +472,41 @@ void RunModel::CheckQuiet() const {
   const uint32_t oldest = OldestOpen();
   if (oldest <= rounds_.size()) {
     const Round& r = rounds_.at(oldest);
-    EXPECT_FALSE(Hopeless(r)) << "round " << oldest
-                              << " can never be committed and the run goes on";
+    EXPECT_FALSE(Hopeless(r) && OthersWait())
+        << "round " << oldest << " is of nobody, and others wait for its end";
     EXPECT_FALSE(r.committed && AllReported(r))
         << "round " << oldest << " is over and was not ended";
     for (uint32_t c = 0; c < chunks_; ++c) {
-      EXPECT_EQ(r.ordered.contains(c), Mergeable(r, c) || r.committed)
+      EXPECT_TRUE(r.ordered.contains(c) || !Mergeable(r, c))
           << "chunk " << c << " of round " << oldest;
     }
   }
   // Only where no member is left does the next round wait for a worker that catches up.
-  const bool waits =
-      members_.empty() && caught_up_.empty() && !ready_.empty() && rounds_.size() < plan_.rounds;
-  EXPECT_EQ(finishing_ || waits, MayStartNext()) << "the next round (or the finish) is overdue";
+  const bool waits = members_.empty() && caught_up_.empty();
+  if (MayStartNext()) {
+    EXPECT_TRUE(finishing_ || waits || hold_until_) << "the next round (or the finish) is overdue";
+  }
+  EXPECT_EQ(WaitsForSomebody() && !said_nobody_, false) << "the run waits and does not say so";
+  EXPECT_TRUE(!finishing_ || MayStartNext());
   if (finishing_) {
     EXPECT_FALSE(finish_awaited_.empty() && oldest > plan_.rounds) << "the end is overdue";
+  }
+}
+
+void RunModel::CheckOnTime(Nanoseconds now) const {
+  if (end_ || NobodyIsHere()) return;
+  for (const auto& [w, until] : away_) {
+    if (now < until) continue;
+    EXPECT_FALSE(finishing_) << "worker " << w << " is away, and the finish waits for it";
+    for (const auto& [number, r] : rounds_) {
+      if (r.ended || !r.present.contains(w) || r.reported.contains(w)) continue;
+      uint32_t chunk = 0;
+      while (chunk < chunks_ && r.delivered.contains(chunk) && r.delivered.at(chunk).contains(w))
+        ++chunk;
+      if (!r.committed && chunk == chunks_) continue;
+      EXPECT_TRUE(DoneBefore(r, w, chunk) == 0 && members_.size() > away_.size())
+          << "round " << number << " waits for worker " << w << ", which is away too long";
+    }
   }
 }
 

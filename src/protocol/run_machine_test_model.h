@@ -43,20 +43,31 @@ class RunModel {
   void WrongRoot(WorkerId w, uint32_t round);
   void Evaluated(WorkerId w, uint32_t after);
   void Left(WorkerId w);
+  void Lost(WorkerId w, Nanoseconds now);
+  void Returned(WorkerId w, Nanoseconds now);
   void Stopped() { stopped_ = true; }
+  /// The coordinator was killed; this is what was found of its run.
+  void Restored(const RestoredRun& run, Nanoseconds now, Nanoseconds patience);
 
   /// Checks an action against the contract and counts it.
-  void Act(const Action& action, const RunMachine& machine);
+  void Act(const Action& action, const RunMachine& machine, Nanoseconds now);
   /// Everything that must have happened by now has.
   void CheckQuiet() const;
+  /// The same, right after a Tick.
+  void CheckOnTime(Nanoseconds now) const;
 
   bool finishing() const { return finishing_; }
+  bool IsAway(WorkerId w) const { return away_.contains(w); }
   const std::optional<Status>& end() const { return end_; }
   bool InMembers(WorkerId w) const { return members_.contains(w); }
 
  private:
   struct Round {
-    std::set<WorkerId> present;
+    std::set<WorkerId> members;   // for whom it was started
+    std::set<WorkerId> accepted;  // of them: what they deliver counts
+    std::set<WorkerId> present;   // of those: are awaited
+    Nanoseconds started{0}, committed_at{0};
+    bool restored = false;
     bool evaluate = false;
     std::map<WorkerId, uint64_t> samples;
     std::map<uint32_t, std::set<WorkerId>> delivered;
@@ -76,10 +87,19 @@ class RunModel {
   void On(const EndRound& action);
   void On(const Finish& action);
   void On(const DropWorker& action);
+  void On(const MemberLate& action);
+  void On(const AwaitWorkers& action);
   void On(const EndRun& action);
+  void CheckHold(const std::vector<WorkerId>& members);
   void CheckTimes(uint32_t round, const RoundExchange& exchange);
 
   const Round* Open(uint32_t round) const;
+  bool InRun(WorkerId w) const;
+  size_t Delivered(const Round& round, uint32_t chunk) const;
+  size_t DoneBefore(const Round& round, WorkerId w, uint32_t chunk) const;
+  bool OthersWait() const { return !ready_.empty() || !caught_up_.empty(); }
+  bool NobodyIsHere() const { return members_.size() == away_.size() && !OthersWait(); }
+  bool WaitsForSomebody() const;
   bool Complete(const Round& round, WorkerId w) const;
   bool Mergeable(const Round& round, uint32_t chunk) const;
   bool AllReported(const Round& round) const;
@@ -96,6 +116,12 @@ class RunModel {
   bool base_received_ = false;
   std::map<uint32_t, Round> rounds_;  // all that were ever started
   std::set<WorkerId> finish_awaited_, finish_evaluated_;
+  std::map<WorkerId, Nanoseconds> away_;  // of members_: until when each is awaited
+  std::set<WorkerId> to_be_dropped_;
+  std::optional<Nanoseconds> hold_until_;
+  uint32_t restored_round_ = 0;  // rounds up to this one were over, or were taken up, by a restart
+  bool said_nobody_ = false;
+  Nanoseconds now_{0};
   bool finishing_ = false;
   bool stopped_ = false;
   std::optional<Status> end_;

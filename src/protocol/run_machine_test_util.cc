@@ -36,6 +36,11 @@ struct TextOf {
   std::string operator()(const DropWorker& a) const {
     return fmt::format("DropWorker {} {}", a.worker, StatusCodeName(a.reason.code()));
   }
+  std::string operator()(const MemberLate& a) const {
+    return fmt::format("MemberLate {} {}/{} missing {}", a.worker, a.round, a.chunk,
+                       a.chunks_missing);
+  }
+  std::string operator()(const AwaitWorkers& /*a*/) const { return "AwaitWorkers"; }
   std::string operator()(const EndRun& a) const {
     return fmt::format("EndRun {}", StatusCodeName(a.status.code()));
   }
@@ -47,20 +52,22 @@ std::string ActionText(const Action& action) { return std::visit(TextOf{}, actio
 
 Hash128 RootOf(uint32_t round) { return {.high = 0xABCD000000000000 + round, .low = 42}; }
 
-std::vector<std::string> CarriedMachine::Carry(const std::function<void(const Action&)>& watch) {
+std::vector<std::string> CarriedMachine::Carry(const std::function<bool(const Action&)>& watch) {
   std::vector<std::string> texts;
   for (;;) {
-    const std::vector<Action> actions = machine_.TakeActions();
+    const std::vector<Action> actions = machine_->TakeActions();
     if (actions.empty()) return texts;
     for (const Action& action : actions) {
+      if (watch && !watch(action)) return texts;
       texts.push_back(ActionText(action));
-      if (watch) watch(action);
       if (const auto* merge = std::get_if<MergeChunk>(&action)) {
-        machine_.ChunkMerged(merge->order.round, merge->order.chunk, Tick());
+        machine_->ChunkMerged(merge->order.round, merge->order.chunk, Tick());
       } else if (const auto* commit = std::get_if<CommitRound>(&action)) {
-        machine_.RoundCommitted(commit->round, RootOf(commit->round), Tick());
+        machine_->RoundCommitted(commit->round, RootOf(commit->round), Tick());
       } else if (const auto* end = std::get_if<EndRound>(&action)) {
-        last_end_ = machine_.open_round(end->round)->times().end;
+        last_end_ = machine_->open_round(end->round)->times().end;
+      } else if (const auto* drop = std::get_if<DropWorker>(&action)) {
+        machine_->WorkerLeft(drop->worker, Tick());
       }
     }
   }
