@@ -68,16 +68,16 @@ struct Tally {
   int ended_alone = 0;
 
   void Add(const Cluster& cluster) {
-    counts.refused += cluster.counts().refused;
-    counts.duplicates += cluster.counts().duplicates;
-    counts.left += cluster.counts().left;
-    counts.wrong_roots += cluster.counts().wrong_roots;
-    counts.late_joins += cluster.counts().late_joins;
-    counts.dropped += cluster.counts().dropped;
-    counts.overtaken += cluster.counts().overtaken;
-    counts.asked_again += cluster.counts().asked_again;
-    counts.rounds_passed += cluster.counts().rounds_passed;
-    counts.merged_without_all += cluster.counts().merged_without_all;
+    for (int Cluster::Counts::*count :
+         {&Cluster::Counts::refused, &Cluster::Counts::duplicates, &Cluster::Counts::left,
+          &Cluster::Counts::wrong_roots, &Cluster::Counts::late_joins, &Cluster::Counts::dropped,
+          &Cluster::Counts::overtaken, &Cluster::Counts::asked_again,
+          &Cluster::Counts::rounds_passed, &Cluster::Counts::merged_without_all,
+          &Cluster::Counts::merged_of_none, &Cluster::Counts::lost, &Cluster::Counts::returned,
+          &Cluster::Counts::late, &Cluster::Counts::waited, &Cluster::Counts::crashed,
+          &Cluster::Counts::replaced}) {
+      counts.*count += cluster.counts().*count;
+    }
     (cluster.model().end()->ok() ? ended_well : ended_alone) += 1;
   }
 };
@@ -88,37 +88,62 @@ Cluster::Options RandomOptions(Rng& rng) {
   options.plan.rounds = static_cast<uint32_t>(1 + rng.Below(8));
   options.plan.evaluate_every = static_cast<uint32_t>(rng.Below(3));
   options.plan.barrier = rng.Below(2) == 0;
+  options.plan.quorum = static_cast<double>(rng.Below(5)) / 4;
+  options.plan.patience = static_cast<double>(rng.Below(4));
   options.chunks = static_cast<uint32_t>(1 + rng.Below(6));
   options.overtaking = rng.Below(2) == 0;
+  options.crashes = rng.Below(2) == 0;
   return options;
+}
+
+/// Many runs with random options; `honest` as in Cluster::Options.
+void RunChaos(bool honest, Tally& tally) {
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(Mix64(seed));
+    Cluster::Options options = RandomOptions(rng);
+    options.honest = honest;
+    Cluster cluster(options, seed);
+    const uint64_t chaotic_steps = rng.Below(600);
+    for (uint64_t i = 0; i < chaotic_steps; ++i) cluster.ChaoticStep();
+    EXPECT_TRUE(cluster.Drain(20000)) << "the run hangs: " << cluster.Text();
+    ASSERT_FALSE(testing::Test::HasFailure());
+    tally.Add(cluster);
+  }
 }
 
 TEST(RunMachineRandom, ChaosBreaksNoInvariantAndNeverHangsARun) {
   Tally tally;
-  for (uint64_t seed = 0; seed < 1500; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    Rng rng(Mix64(seed));
-    Cluster cluster(RandomOptions(rng), seed);
-    const uint64_t chaotic_steps = rng.Below(600);
-    for (uint64_t i = 0; i < chaotic_steps; ++i) cluster.ChaoticStep();
-    EXPECT_TRUE(cluster.Drain(20000))
-        << "the run hangs in stage " << StageName(cluster.machine().stage());
-    ASSERT_FALSE(testing::Test::HasFailure());
-    tally.Add(cluster);
-  }
+  ASSERT_NO_FATAL_FAILURE(RunChaos(false, tally));
   // The chaos was not a tame one.
   EXPECT_GT(tally.counts.refused, 10000);
-  EXPECT_GT(tally.counts.duplicates, 1000);
+  EXPECT_GT(tally.counts.duplicates, 500);
   EXPECT_GT(tally.counts.left, 500);
   EXPECT_GT(tally.counts.wrong_roots, 50);
   EXPECT_GT(tally.counts.late_joins, 500);
-  EXPECT_GT(tally.counts.dropped, 20);
+  EXPECT_GT(tally.counts.dropped, 500);
   EXPECT_GT(tally.counts.overtaken, 100);
   EXPECT_GT(tally.counts.asked_again, 20);
   EXPECT_GT(tally.counts.rounds_passed, 200);
   EXPECT_GT(tally.counts.merged_without_all, 1000);
+  EXPECT_GT(tally.counts.merged_of_none, 200);
+  EXPECT_GT(tally.counts.lost, 1000);
+  EXPECT_GT(tally.counts.returned, 1000);
+  EXPECT_GT(tally.counts.late, 500);
+  EXPECT_GT(tally.counts.waited, 100);
+  EXPECT_GT(tally.counts.crashed, 200);
+  EXPECT_GT(tally.counts.replaced, 100);
   EXPECT_GT(tally.ended_well, 300);
-  EXPECT_GT(tally.ended_alone, 20);
+  EXPECT_GT(tally.ended_alone, 10);
+}
+
+TEST(RunMachineRandom, AWorkerThatDoesAsItIsToldIsNeverRefusedButForBeingTooLate) {
+  Tally tally;
+  ASSERT_NO_FATAL_FAILURE(RunChaos(true, tally));
+  EXPECT_GT(tally.counts.refused, 20);  // too late
+  EXPECT_GT(tally.counts.late, 500);
+  EXPECT_GT(tally.counts.crashed, 200);
+  EXPECT_GT(tally.ended_well, 300);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ bool Cluster::Took(bool expected, const Status& status, const char* what, Worker
   EXPECT_EQ(status.ok(), expected)
       << what << " of worker " << worker << ", round " << round << ": " << status.ToString();
   if (!status.ok()) ++counts_.refused;
-  if (options_.honest && !status.ok()) {
+  if (options_.honest && !status.ok() && what != std::string_view("join")) {
     EXPECT_TRUE(status.code() == StatusCode::kAborted || status.code() == StatusCode::kUnavailable)
         << what << " of worker " << worker << ", round " << round << ": " << status.ToString();
   }
@@ -165,6 +165,7 @@ void Cluster::Settle() {
     overdue = next && *next <= run_.now();
     run_.machine().Tick(run_.now());
     const bool something = CarryOut();
+    if (crashed()) break;
     EXPECT_EQ(something, overdue) << "Tick has nothing to do where it says so, or has where not";
     if (overdue && !something) break;  // else for ever
   }
@@ -204,12 +205,13 @@ void Cluster::StartAgain() {
   model_.Restored(run, run_.now() + Nanoseconds(1), options_.return_patience);
   for (auto it = workers_.begin(); it != workers_.end();) {
     Worker& worker = it->second;
-    const bool stays = model_.InMembers(it->first);
-    if (stays && worker.catches_up_from && !worker.session.empty() &&
-        worker.session.back().kind == Kind::kCaughtUp) {
-      worker.session.clear();  // it is told once more to begin the round
+    // Not one of its id, which came after it had left.
+    const bool stays = model_.InMembers(it->first) && worker.round == committed_ + 1;
+    if (stays && worker.out_of_round) {  // it is told once more to begin the round
+      worker.session.clear();
       const std::vector<Message> delta = Delta(committed_ + 1);
       worker.upload = {delta.begin(), delta.end()};
+      worker.out_of_round = false;
     }
     if (stays && !worker.away) worker.comes_back = true;
     if (stays) worker.away = true;
@@ -257,7 +259,10 @@ void Cluster::Obey(const Action& action) {
       if (behind && *worker.catches_up_from < start->round - 1) ++counts_.rounds_passed;
     }
     for (const WorkerId id : start->members) {
+      if (!workers_.contains(id)) continue;  // it left, and the coordinator has lost that
       Worker& worker = workers_.at(id);
+      worker.out_of_round = false;
+      worker.round = start->round;
       if (start->evaluate) worker.session.push_back({Kind::kEvaluation, start->round - 1});
       for (const Message& message : Delta(start->round)) worker.upload.push_back(message);
     }
@@ -266,16 +271,21 @@ void Cluster::Obey(const Action& action) {
     if (merge->order.contributors.empty()) ++counts_.merged_of_none;
   } else if (const auto* commit = std::get_if<CommitRound>(&action)) {
     for (const WorkerId worker : run_.machine().open_round(commit->round)->present()) {
-      workers_.at(worker).session.push_back({Kind::kReport, commit->round});
+      if (workers_.contains(worker))
+        workers_.at(worker).session.push_back({Kind::kReport, commit->round});
     }
   } else if (const auto* finish = std::get_if<Finish>(&action)) {
     for (const WorkerId worker : finish->members) {
-      workers_.at(worker).session.push_back({Kind::kEvaluation, options_.plan.rounds});
+      if (workers_.contains(worker))
+        workers_.at(worker).session.push_back({Kind::kEvaluation, options_.plan.rounds});
     }
   } else if (const auto* late = std::get_if<MemberLate>(&action)) {
     ++counts_.late;
     // What is on its way still comes, or does not.
-    if (rng_.Below(2) == 0) workers_.at(late->worker).upload.clear();
+    if (const auto it = workers_.find(late->worker); it != workers_.end()) {
+      it->second.out_of_round = true;
+      if (rng_.Below(2) == 0) it->second.upload.clear();
+    }
   } else if (std::holds_alternative<AwaitWorkers>(action)) {
     ++counts_.waited;
   } else if (const auto* drop = std::get_if<DropWorker>(&action)) {
@@ -363,17 +373,19 @@ void Cluster::Nonsense() {
 /// What honest workers meet.
 void Cluster::Trouble() {
   const auto someone = static_cast<WorkerId>(rng_.Below(options_.plan.workers));
-  switch (rng_.Below(6)) {
+  switch (rng_.Below(options_.crashes ? 7 : 6)) {
+    case 6:
+      Crash(static_cast<int>(rng_.Below(8)));
+      return;
     case 0:
       return Lose(someone, rng_.Below(3) != 0);
     case 1:
       if (workers_.contains(someone)) Hang(someone);
       return;
     case 2:
-    case 3:
       if (workers_.contains(someone)) WakeUp(someone);
       return;
-    case 4:
+    case 3:
       return Pass(Nanoseconds(static_cast<int64_t>(rng_.Below(6'000'000'000))));
     default:
       if (const auto next = run_.machine().NextDeadline()) Pass(*next - run_.now());
@@ -391,11 +403,30 @@ void Cluster::ChaoticStep() {
     Report(someone, run_.machine().committed_rounds(), RootOf(1000));
   } else if (dice < 60) {
     if (!options_.honest || model_.MayJoin({})) Join({});
-  } else if (dice < 70) {
+  } else if (dice < (options_.honest ? 90 : 70)) {
     Trouble();
   } else {
     CalmStep();
   }
+}
+
+std::string Cluster::Text() const {
+  std::string text = fmt::format("{} of {} rounds committed, {}", run_.machine().committed_rounds(),
+                                 options_.plan.rounds, StageName(run_.machine().stage()));
+  for (uint32_t i = 0; i < options_.plan.workers; ++i) {
+    const auto w = static_cast<WorkerId>(i);
+    const auto stage = run_.machine().membership().stage(w);
+    text += fmt::format("; worker {}: ", w);
+    if (stage)
+      text += fmt::format("stage {}{}", static_cast<int>(*stage),
+                          run_.machine().is_away(w) ? ", away" : "");
+    if (const auto worker = workers_.find(w); worker != workers_.end()) {
+      text += fmt::format(", has {} + {} to say{}{}", worker->second.session.size(),
+                          worker->second.upload.size(), worker->second.hung ? ", hung" : "",
+                          worker->second.comes_back ? "" : ", does not come back");
+    }
+  }
+  return text;
 }
 
 bool Cluster::Drain(int most) {

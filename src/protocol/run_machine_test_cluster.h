@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/rng.h"
@@ -24,6 +25,8 @@ class Cluster {
     /// Workers say only what they are to say, but their connections break, they hang and leave.
     /// Then none of them may ever be refused for a reason but that it came too late.
     bool honest = false;
+    /// The coordinator is killed now and then.
+    bool crashes = false;
     /// How long the members are awaited that a restarted coordinator finds.
     Nanoseconds return_patience = std::chrono::seconds(15);
   };
@@ -53,6 +56,9 @@ class Cluster {
   const RunMachine& machine() const { return run_.machine(); }
   const RunModel& model() const { return model_; }
 
+  /// For a failure's message: who is where.
+  std::string Text() const;
+
   /// What happened, so that a test can show that it tried something.
   struct Counts {
     int refused = 0, duplicates = 0, left = 0, wrong_roots = 0, late_joins = 0, dropped = 0,
@@ -76,6 +82,8 @@ class Cluster {
     std::deque<Message> session, upload;
     std::optional<uint32_t> catches_up_from;  // the committed rounds when it was last asked
     bool away = false, comes_back = true, hung = false;
+    uint32_t round = 0;         // the newest that it was told to begin
+    bool out_of_round = false;  // it was late
   };
   /// What the coordinator has written down of a round.
   struct Journal {
