@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace interlude {
 namespace {
 
@@ -234,6 +237,19 @@ TEST(RoundExchange, ForgetsWhatADiscardedMemberDelivered) {
   EXPECT_TRUE(exchange.abandoned());
 }
 
+TEST(RoundExchange, WhatIsOrderedOfADiscardedMemberStandsAndTheRestDoesNot) {
+  RoundExchange exchange = Exchange({0, 1}, 2);
+  Begin(exchange, {0, 1});
+  for (const uint32_t chunk : {0u, 1u}) ASSERT_TRUE(exchange.ChunkReceived(1, chunk, At(1)).ok());
+  ASSERT_TRUE(exchange.ChunkReceived(0, 0, At(1)).ok());
+  EXPECT_THAT(Ordered(exchange), ElementsAre(0));
+  exchange.Discard(1, At(2));
+  EXPECT_EQ(exchange.chunks_from(1), 1u);
+  ASSERT_TRUE(exchange.ChunkReceived(0, 1, At(3)).ok());
+  EXPECT_THAT(exchange.NextMerge()->contributors, ElementsAre(Contributor{0, 10}));
+  EXPECT_EQ(exchange.ChunkReceived(1, 1, At(4)).status().code(), StatusCode::kAborted);
+}
+
 TEST(RoundExchange, IgnoresALeaverThatIsNoMember) {
   RoundExchange exchange = Exchange({0}, 1);
   exchange.MemberLeft(3, At(1));
@@ -241,6 +257,183 @@ TEST(RoundExchange, IgnoresALeaverThatIsNoMember) {
   exchange.MemberLeft(0, At(3));
   EXPECT_THAT(exchange.present(), IsEmpty());
   EXPECT_TRUE(exchange.abandoned());
+}
+
+TEST(RoundExchange, WaitsNoLongerForAMemberThatIsClosedOut) {
+  RoundExchange exchange = Exchange({0, 1}, 2);
+  Begin(exchange, {0, 1});
+  ASSERT_TRUE(exchange.ChunkReceived(0, 0, At(110)).ok());
+  exchange.CloseOut(1, At(120));
+  exchange.CloseOut(1, At(130));  // again: no harm
+  exchange.CloseOut(5, At(130));
+  EXPECT_THAT(exchange.present(), ElementsAre(0));
+  EXPECT_TRUE(exchange.is_member(1) && !exchange.is_present(1));
+  const auto order = exchange.NextMerge();
+  ASSERT_TRUE(order);
+  EXPECT_THAT(order->contributors, ElementsAre(Contributor{0, 10}));
+}
+
+TEST(RoundExchange, CountsALateChunkWhileItIsNotOrderedAndIgnoresItAfterwards) {
+  RoundExchange exchange = Exchange({0, 1}, 2);
+  Begin(exchange, {0, 1});
+  ASSERT_TRUE(exchange.ChunkReceived(0, 0, At(110)).ok());
+  exchange.CloseOut(1, At(120));
+  EXPECT_THAT(Ordered(exchange), ElementsAre(0));
+  EXPECT_FALSE(*exchange.ChunkReceived(1, 0, At(130)));
+  EXPECT_EQ(exchange.chunks_from(1), 0u);
+  EXPECT_TRUE(*exchange.ChunkReceived(1, 1, At(140)));
+  EXPECT_THAT(Ordered(exchange), IsEmpty());
+  ASSERT_TRUE(exchange.ChunkReceived(0, 1, At(150)).ok());
+  const auto order = exchange.NextMerge();
+  ASSERT_TRUE(order);
+  EXPECT_THAT(order->contributors, ElementsAre(Contributor{0, 10}, Contributor{1, 11}));
+}
+
+TEST(RoundExchange, WithABarrierGoesOnWithoutTheMemberThatIsClosedOutWithWhatItDelivered) {
+  RoundExchange exchange = Exchange({0, 1}, 2, true);
+  Begin(exchange, {0, 1});
+  ASSERT_TRUE(exchange.ChunkReceived(1, 0, At(110)).ok());
+  for (const uint32_t chunk : {0u, 1u}) ASSERT_TRUE(exchange.ChunkReceived(0, chunk, At(120)).ok());
+  EXPECT_THAT(Ordered(exchange), IsEmpty());
+  exchange.CloseOut(1, At(130));
+  EXPECT_THAT(exchange.NextMerge()->contributors.size(), 2u);
+  EXPECT_THAT(exchange.NextMerge()->contributors.size(), 1u);
+}
+
+TEST(RoundExchange, EndsWithoutTheReportOfAMemberThatIsClosedOutAndStillChecksIt) {
+  RoundExchange exchange = Exchange({0, 1}, 1);
+  Begin(exchange, {0, 1});
+  for (const WorkerId worker : {0, 1}) ASSERT_TRUE(exchange.ChunkReceived(worker, 0, At(110)).ok());
+  MergeAll(exchange, At(120));
+  exchange.SetCommittedRoot(kRoot);
+  ASSERT_TRUE(exchange.Reported(0, kRoot, At(130)).ok());
+  exchange.CloseOut(1, At(140));
+  EXPECT_TRUE(exchange.ended());
+  EXPECT_EQ(exchange.times().end, At(140));
+  EXPECT_EQ(exchange.Reported(1, kOtherRoot, At(150)).code(), StatusCode::kDataLoss);
+  EXPECT_TRUE(exchange.Reported(1, kRoot, At(150)).ok());
+  EXPECT_EQ(exchange.times().end, At(140));
+}
+
+TEST(RoundExchange, OrdersAChunkOfNobodyOnlyWhereItIsToldToAndNobodyIsAwaited) {
+  for (const bool barrier : {false, true}) {
+    RoundExchange exchange = Exchange({0, 1}, 3, barrier);
+    Begin(exchange, {0, 1});
+    ASSERT_TRUE(exchange.ChunkReceived(0, 1, At(110)).ok());
+    exchange.MemberLeft(0, At(120));
+    EXPECT_FALSE(exchange.NextMerge(true));
+    exchange.MemberLeft(1, At(120));
+    EXPECT_FALSE(exchange.NextMerge(false));
+    std::vector<size_t> contributors;
+    while (const auto order = exchange.NextMerge(true)) {
+      contributors.push_back(order->contributors.size());
+      exchange.ChunkMerged(order->chunk, At(130));
+    }
+    EXPECT_THAT(contributors, ElementsAre(0, 1, 0));
+    EXPECT_TRUE(exchange.committed() && !exchange.abandoned());
+  }
+}
+
+/// "worker 1 chunk 2: 2 of 3 after 20", for each that is awaited.
+std::vector<std::string> Awaited(const RoundExchange& exchange, double quorum) {
+  std::vector<std::string> texts;
+  for (const RoundExchange::Awaited& a : exchange.AwaitedByQuorum(quorum)) {
+    texts.push_back(fmt::format("worker {} chunk {}: {} of {} after {}", a.worker, a.chunk, a.done,
+                                a.members, a.others_took.count()));
+  }
+  return texts;
+}
+
+TEST(RoundExchange, AMemberIsAwaitedForItsLowestChunkThatAQuorumHasDelivered) {
+  RoundExchange exchange = Exchange({0, 1, 2}, 3);
+  Begin(exchange, {0, 1, 2});
+  EXPECT_THAT(Awaited(exchange, 0), IsEmpty());  // at least one must be done
+  ASSERT_TRUE(exchange.ChunkReceived(0, 0, At(110)).ok());
+  EXPECT_THAT(Awaited(exchange, 0.5), IsEmpty());
+  EXPECT_THAT(Awaited(exchange, 0.33), ElementsAre("worker 1 chunk 0: 1 of 3 after 10",
+                                                   "worker 2 chunk 0: 1 of 3 after 10"));
+  ASSERT_TRUE(exchange.ChunkReceived(2, 0, At(120)).ok());
+  EXPECT_THAT(Awaited(exchange, 0.5), ElementsAre("worker 1 chunk 0: 2 of 3 after 20"));
+  EXPECT_THAT(Awaited(exchange, 1), IsEmpty());  // it is one of those that would have to
+  ASSERT_TRUE(exchange.ChunkReceived(1, 1, At(130)).ok());
+  EXPECT_THAT(Awaited(exchange, 0.5), ElementsAre("worker 1 chunk 0: 2 of 3 after 20"));
+  exchange.CloseOut(1, At(140));  // what it has delivered is a measure for the others
+  EXPECT_THAT(Awaited(exchange, 0.5), ElementsAre("worker 0 chunk 1: 1 of 2 after 30",
+                                                  "worker 2 chunk 1: 1 of 2 after 30"));
+}
+
+TEST(RoundExchange, WithABarrierAMemberIsAwaitedForTheWholeOfItsDelta) {
+  RoundExchange exchange = Exchange({0, 1, 2}, 2, true);
+  Begin(exchange, {0, 1, 2});
+  for (const WorkerId worker : {0, 1}) {
+    ASSERT_TRUE(exchange.ChunkReceived(worker, 0, At(110)).ok());
+    EXPECT_THAT(Awaited(exchange, 0.5), IsEmpty());
+  }
+  ASSERT_TRUE(exchange.ChunkReceived(0, 1, At(120)).ok());
+  EXPECT_THAT(Awaited(exchange, 0.5), IsEmpty());
+  ASSERT_TRUE(exchange.ChunkReceived(1, 1, At(130)).ok());
+  EXPECT_THAT(Awaited(exchange, 0.5), ElementsAre("worker 2 chunk 1: 2 of 3 after 30"));
+}
+
+TEST(RoundExchange, ThoseThatLeftWithTheirDeltaDeliveredAreStillAmongTheQuorum) {
+  for (const bool barrier : {false, true}) {
+    RoundExchange exchange = Exchange({0, 1}, 1, barrier);
+    Begin(exchange, {0, 1});
+    ASSERT_TRUE(exchange.ChunkReceived(0, 0, At(110)).ok());
+    exchange.MemberLeft(0, At(120));
+    EXPECT_THAT(Awaited(exchange, 0.5), ElementsAre("worker 1 chunk 0: 1 of 1 after 10"));
+  }
+}
+
+TEST(RoundExchange, AfterTheCommitAMemberIsAwaitedForItsReport) {
+  for (const bool barrier : {false, true}) {
+    RoundExchange exchange = Exchange({0, 1, 2}, 2, barrier);
+    Begin(exchange, {0, 1, 2});
+    for (const WorkerId worker : {0, 1, 2}) {
+      for (const uint32_t chunk : {0u, 1u})
+        ASSERT_TRUE(exchange.ChunkReceived(worker, chunk, At(110)).ok());
+    }
+    MergeAll(exchange, At(200));
+    EXPECT_THAT(Awaited(exchange, 0), IsEmpty());  // the root is not known
+    exchange.SetCommittedRoot(kRoot);
+    EXPECT_THAT(Awaited(exchange, 0), IsEmpty());
+    ASSERT_TRUE(exchange.Reported(1, kRoot, At(210)).ok());
+    EXPECT_THAT(Awaited(exchange, 0.34), IsEmpty());
+    ASSERT_TRUE(exchange.Reported(0, kRoot, At(250)).ok());
+    EXPECT_THAT(Awaited(exchange, 0.5), ElementsAre("worker 2 chunk 2: 2 of 3 after 50"));
+  }
+}
+
+TEST(RoundExchange, WhoeverIsAwaitedMayBeAskedForWithoutAQuorum) {
+  RoundExchange exchange = Exchange({0, 1}, 1);
+  ASSERT_EQ(exchange.AwaitedBy(0).size(), 2u);
+  EXPECT_EQ(exchange.AwaitedBy(0)[0].done, 0u);
+  EXPECT_EQ(exchange.AwaitedBy(0)[0].others_took, At(0));
+  EXPECT_THAT(exchange.AwaitedBy(1), IsEmpty());
+}
+
+TEST(RoundExchange, KnowsWhenADeltaBeganAndEndedToCome) {
+  RoundExchange exchange = Exchange({0, 1}, 2);
+  Begin(exchange, {0});
+  ASSERT_TRUE(exchange.ChunkReceived(0, 1, At(110)).ok());
+  EXPECT_FALSE(exchange.delivery_of(0));
+  ASSERT_TRUE(exchange.ChunkReceived(0, 0, At(130)).ok());
+  ASSERT_TRUE(exchange.delivery_of(0));
+  EXPECT_EQ(exchange.delivery_of(0)->first, At(110));
+  EXPECT_EQ(exchange.delivery_of(0)->last, At(130));
+  EXPECT_FALSE(exchange.delivery_of(1) || exchange.delivery_of(7));
+}
+
+TEST(RoundExchange, TakesUpMergesThatWereMadeBeforeACrash) {
+  RoundExchange exchange = Exchange({0}, 2);
+  Begin(exchange, {0});
+  for (const uint32_t chunk : {0u, 1u}) ASSERT_TRUE(exchange.ChunkReceived(0, chunk, At(1)).ok());
+  exchange.RestoreMerged({.round = 7, .chunk = 0, .contributors = {{0, 10}}}, At(5));
+  EXPECT_TRUE(exchange.Sendable(0) && exchange.was_restored(0));
+  EXPECT_EQ(exchange.times().first_sync, At(5));
+  EXPECT_THAT(Ordered(exchange), ElementsAre(1));
+  exchange.ChunkMerged(1, At(6));
+  EXPECT_TRUE(exchange.committed() && !exchange.was_restored(1));
 }
 
 }  // namespace

@@ -161,6 +161,7 @@ class RunMachine {
   /// Catches up, or waits for a round to begin.
   bool SomebodyElseWaits() const;
   bool AllMembersAreAway() const;
+  bool SomebodyIsHereBesides() const;
   /// Nothing is done for anybody's sake.
   bool NobodyIsHere() const { return AllMembersAreAway() && !SomebodyElseWaits(); }
   bool DropThoseAwayTooLong(Nanoseconds now);

@@ -21,7 +21,7 @@ std::vector<RunMachine::Pending> RunMachine::PendingOnes() const {
   if (stage_ != Stage::kRounds && stage_ != Stage::kFinishing) return pending;
   for (const auto& round : open_) {
     for (const RoundExchange::Awaited& awaited : round->exchange.AwaitedByQuorum(plan_.quorum)) {
-      if (is_away(awaited.worker)) continue;
+      if (is_away(awaited.worker) || !SomebodyIsHereBesides()) continue;
       if (const auto one = PendingOf(*round, awaited)) pending.push_back(*one);
     }
     AddThoseAway(*round, pending);
@@ -169,6 +169,11 @@ bool RunMachine::DropThoseAwayTooLong(Nanoseconds now) {
     Drop(worker, now, fmt::format("worker {} lost its connection and has not come back", worker));
   }
   return !too_long.empty();
+}
+
+/// Besides a member that is connected.
+bool RunMachine::SomebodyIsHereBesides() const {
+  return membership_.at(WorkerStage::kMember).size() > away_.size() + 1 || SomebodyElseWaits();
 }
 
 bool RunMachine::AllMembersAreAway() const {

@@ -394,6 +394,7 @@ void RunModel::On(const MemberLate& action) {
     EXPECT_FALSE(NobodyIsHere()) << "it is closed for nobody's sake";
     EXPECT_TRUE(done > 0 || members_.size() == away_.size()) << "nobody waits for worker " << w;
   } else {
+    EXPECT_TRUE(members_.size() > away_.size() + 1 || OthersWait());
     EXPECT_GT(plan_.patience, 0.0);
     EXPECT_GT(done, 0u);
     EXPECT_FALSE(r.restored && !r.committed) << "nobody knows how long it has taken";
