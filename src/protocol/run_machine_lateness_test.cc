@@ -58,7 +58,7 @@ TEST(RunMachineLateness, AMemberThatIsAwayIsDroppedOnlyOnceOthersWait) {
   EXPECT_THAT(run.Pass(hours(1)), IsEmpty());  // worker 0 still trains
   EXPECT_THAT(run.Upload(0, 1, 2),
               ElementsAre("MergeChunk 1/0 from 0:10,1:11", "SendSyncChunk 1/0"));
-  const auto actions = run.PassAndTake(seconds(0));
+  const auto actions = run.TakeAtDeadline();
   ASSERT_EQ(actions.size(), 3u);
   EXPECT_EQ(ActionText(actions[0]), "MemberLate 1 1/1 missing 1");
   EXPECT_THAT(ReasonIn(actions), HasSubstr("chunk 1 of round 1 is closed without worker 1: its "
@@ -76,7 +76,7 @@ TEST(RunMachineLateness, AMemberThatIsAwayNeedsNoQuorumToBeDropped) {
   run.Begin(4);
   for (const WorkerId w : {1, 2, 3}) run.Lost(w);
   EXPECT_THAT(run.Upload(0, 1, 1), IsEmpty());
-  EXPECT_THAT(run.Pass(*run.Ahead()), Not(Contains(HasSubstr("StartRound"))));
+  EXPECT_THAT(run.PassToDeadline(), Not(Contains(HasSubstr("StartRound"))));
   while (const auto ahead = run.Ahead()) run.Pass(*ahead);
   EXPECT_THAT(run.machine().open_round(2)->present(), ElementsAre(0));
 }
@@ -119,7 +119,7 @@ TEST(RunMachineLateness, WhereAllAreAwayAWorkerThatWaitsForARoundTakesTheirPlace
     run.Join(1);
     run.Ready(1);
     ASSERT_TRUE(run.Ahead());
-    EXPECT_THAT(run.Pass(*run.Ahead()),
+    EXPECT_THAT(run.PassToDeadline(),
                 IsSupersetOf({"MemberLate 0 1/1 missing 1", "DropWorker 0 UNAVAILABLE",
                               "MergeChunk 1/1 from ", "CommitRound 1", "EndRound 1"}));
     EXPECT_THAT(run.CaughtUp(1, 1), ElementsAre("StartRound 2 members 1"));
@@ -137,7 +137,7 @@ TEST(RunMachineLateness, AHungMemberIsClosedOutAfterPatienceTimesItsUsualTime) {
   const Nanoseconds started = run.machine().open_round(3)->started();
   run.Pass(started + seconds(24) - run.now());
   ASSERT_TRUE(run.Ahead());
-  const auto actions = run.PassAndTake(*run.Ahead());
+  const auto actions = run.TakeAtDeadline();
   EXPECT_EQ(ActionText(actions.at(0)), "MemberLate 2 3/0 missing 2");
   EXPECT_THAT(ReasonIn(actions), HasSubstr("chunk 0 of round 3 is closed without worker 2: 25.0 s "
                                            "have passed, its p95 of 2 rounds is 11.0 s; 2 other(s) "
@@ -155,7 +155,7 @@ TEST(RunMachineLateness, InTheFirstRoundTheOthersAreTheMeasure) {
   run.Upload(0, 1, 1);
   ASSERT_TRUE(run.Ahead());
   EXPECT_NEAR(static_cast<double>(run.Ahead()->count()), 43e9, 1e6);  // 3 s + 3 * 20 s - 20 s
-  EXPECT_THAT(ReasonIn(run.PassAndTake(*run.Ahead())), HasSubstr("its usual time is not known"));
+  EXPECT_THAT(ReasonIn(run.TakeAtDeadline()), HasSubstr("its usual time is not known"));
 }
 
 TEST(RunMachineLateness, WithABarrierTheWholeDeltaIsAwaited) {
@@ -164,7 +164,7 @@ TEST(RunMachineLateness, WithABarrierTheWholeDeltaIsAwaited) {
   run.Pass(seconds(5));
   run.Upload(1, 1, 1);
   run.Upload(0, 1, 2);
-  EXPECT_THAT(run.Pass(*run.Ahead()),
+  EXPECT_THAT(run.PassToDeadline(),
               ElementsAre("MemberLate 1 1/1 missing 1", "CatchUp 1",
                           "MergeChunk 1/0 from 0:10,1:11", "MergeChunk 1/1 from 0:10",
                           "SendSyncChunk 1/0", "SendSyncChunk 1/1", "CommitRound 1"));
@@ -215,7 +215,7 @@ TEST(RunMachineLateness, WhatALateMemberSaysOfItsRoundIsNoFault) {
     run.Upload(w, 2, 1);
   }
   run.Upload(0, 2, 2);
-  EXPECT_THAT(run.Pass(*run.Ahead()),
+  EXPECT_THAT(run.PassToDeadline(),
               ElementsAre("MemberLate 2 2/0 missing 2", "CatchUp 2",
                           "MergeChunk 2/0 from 0:10,1:11", "SendSyncChunk 2/0"));
   // It evaluated for too long, and goes on before it hears that it is late.
@@ -241,7 +241,7 @@ TEST(RunMachineLateness, TheNextDeltaOfALateReporterIsDiscarded) {
   for (const WorkerId w : {0, 1, 2}) run.Upload(w, 1, 1);
   for (const WorkerId w : {0, 1}) run.Report(w, 1);
   run.Upload(2, 2, 1);  // overtakes the report that does not come
-  const auto actions = run.PassAndTake(*run.Ahead());
+  const auto actions = run.TakeAtDeadline();
   EXPECT_THAT(ReasonIn(actions), HasSubstr("round 1 goes on without the report of worker 2"));
   ASSERT_EQ(actions.size(), 3u);
   EXPECT_EQ(ActionText(actions[0]), "MemberLate 2 1/1 missing 0");
@@ -257,7 +257,7 @@ TEST(RunMachineLateness, ALateMemberCatchesUpAndIsAMemberAgain) {
   run.Begin(3);
   for (const WorkerId w : {0, 1}) run.Upload(w, 1, 1);
   EXPECT_THAT(
-      run.Pass(*run.Ahead()),
+      run.PassToDeadline(),
       ElementsAre("MemberLate 2 1/0 missing 1", "CatchUp 2", "MergeChunk 1/0 from 0:10,1:11",
                   "SendSyncChunk 1/0", "CommitRound 1", "StartRound 2 members 0,1"));
   EXPECT_THAT(run.CaughtUp(2, 1), IsEmpty());
@@ -274,7 +274,7 @@ TEST(RunMachineLateness, AMemberThatIsLateInTheFinishIsDropped) {
     run.Report(w, 1);
     run.Evaluate(w, 1);
   }
-  EXPECT_THAT(run.Pass(*run.Ahead()),
+  EXPECT_THAT(run.PassToDeadline(),
               ElementsAre("MemberLate 2 1/1 missing 0", "DropWorker 2 UNAVAILABLE", "EndRound 1",
                           "EndRun OK"));
 }
@@ -286,7 +286,7 @@ TEST(RunMachineLateness, AMemberThatIsAwayInTheFinishIsDropped) {
   for (const WorkerId w : {0, 1}) run.Report(w, 1);
   run.Evaluate(0, 1);
   run.Lost(1);
-  EXPECT_THAT(run.Pass(*run.Ahead()), ElementsAre("DropWorker 1 UNAVAILABLE", "EndRun OK"));
+  EXPECT_THAT(run.PassToDeadline(), ElementsAre("DropWorker 1 UNAVAILABLE", "EndRun OK"));
 }
 
 TEST(RunMachineLateness, ALostWorkerThatIsNoMemberHasLeft) {

@@ -52,7 +52,7 @@ TEST(RunMachineRestore, WithoutAnOpenRoundTheFirstGoesOnAloneWhenPatienceIsOver)
   EXPECT_THAT(ComeAnew(run, 1, 3), IsEmpty());
   EXPECT_THAT(run.Pass(seconds(14)), IsEmpty());
   ASSERT_TRUE(run.Ahead());
-  EXPECT_THAT(run.Pass(*run.Ahead()), ElementsAre("StartRound 4 members 1"));
+  EXPECT_THAT(run.PassToDeadline(), ElementsAre("StartRound 4 members 1"));
 }
 
 TEST(RunMachineRestore, WithoutAnOpenRoundTheFirstThatComesAfterPatienceGoesOnAtOnce) {
@@ -71,7 +71,7 @@ TEST(RunMachineRestore, WithAllRoundsCommittedThoseThatComeScoreTheFinalBase) {
       EXPECT_THAT(ComeAnew(run, 1, 3), ElementsAre("Finish 0,1"));
       EXPECT_THAT(run.Evaluate(1, 3), IsEmpty());
     } else {
-      EXPECT_THAT(run.Pass(*run.Ahead()), ElementsAre("Finish 0"));
+      EXPECT_THAT(run.PassToDeadline(), ElementsAre("Finish 0"));
     }
     EXPECT_THAT(run.Evaluate(0, 3), ElementsAre("EndRun OK"));
   }
@@ -100,8 +100,21 @@ TEST(RunMachineRestore, NobodyThatIsBackIsLateInTheRoundWhoseTimesAreLost) {
   run.Upload(1, 3, 2);
   run.Report(0, 3);
   // Its commit was seen, so its reports can be late.
-  EXPECT_THAT(run.Pass(*run.Ahead()),
+  EXPECT_THAT(run.PassToDeadline(),
               ElementsAre("MemberLate 1 3/2 missing 0", "CatchUp 1", "EndRound 3"));
+}
+
+TEST(RunMachineRestore, NothingIsLearntFromTheRoundWhoseTimesAreLost) {
+  Story run({.workers = 2, .rounds = 5}, 2);
+  run.Restore(Found(2, {{0, 10, {0, 1}}, {1, 11, {0, 1}}}), kPatience);
+  for (const WorkerId w : {0, 1}) {
+    run.Returned(w);
+    run.Report(w, 3);
+  }
+  run.Upload(0, 4, 2);
+  const std::vector<Action> actions = run.TakeAtDeadline();
+  ASSERT_FALSE(actions.empty());
+  EXPECT_THAT(std::get<MemberLate>(actions[0]).reason, HasSubstr("its usual time is not known"));
 }
 
 TEST(RunMachineRestore, WhatWasCompleteIsMergedThoughNobodyIsBackYet) {
@@ -148,7 +161,7 @@ TEST(RunMachineRestore, AMemberThatDoesNotComeBackInTimeIsDroppedWhereOthersWait
               ElementsAre("MergeChunk 3/0 from 0:10,1:11", "SendSyncChunk 3/0"));
   ASSERT_TRUE(run.Ahead());
   EXPECT_GT(*run.Ahead(), seconds(14));
-  EXPECT_THAT(run.Pass(*run.Ahead()),
+  EXPECT_THAT(run.PassToDeadline(),
               ElementsAre("MemberLate 1 3/1 missing 1", "DropWorker 1 UNAVAILABLE",
                           "MergeChunk 3/1 from 0:10", "SendSyncChunk 3/1", "CommitRound 3",
                           "StartRound 4 members 0"));

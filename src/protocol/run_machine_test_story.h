@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -74,9 +75,17 @@ class Story {
     machine().Tick(run_.now());
     return run_.Carry();
   }
-  /// Like Pass, for what is said of those who were late.
-  std::vector<Action> PassAndTake(Nanoseconds time) {
-    run_.Pass(time);
+  /// Time passes until Tick has something to do, which it must have at some time.
+  Texts PassToDeadline() {
+    const auto ahead = Ahead();
+    EXPECT_TRUE(ahead) << "nobody is waited for";
+    return Pass(std::max(Nanoseconds(0), ahead.value_or(Nanoseconds(0))));
+  }
+  /// The same, for what is said of those who are late.
+  std::vector<Action> TakeAtDeadline() {
+    const auto ahead = Ahead();
+    EXPECT_TRUE(ahead) << "nobody is waited for";
+    run_.Pass(std::max(Nanoseconds(0), ahead.value_or(Nanoseconds(0))));
     machine().Tick(run_.now());
     return machine().TakeActions();
   }
