@@ -165,6 +165,15 @@ void RunMachine::Restore(const RestoredRun& run, Nanoseconds now, Nanoseconds pa
   Advance(now);
 }
 
+void RunMachine::RestoreDelta(RoundExchange& exchange, const RestoredRound::Member& member,
+                              Nanoseconds now) {
+  Status status = exchange.UploadBegun(member.worker, member.samples);
+  for (const uint32_t chunk : member.arrived) {
+    if (status.ok()) status = exchange.ChunkReceived(member.worker, chunk, now).status();
+  }
+  INTERLUDE_CHECK(status.ok(), "restoring: {}", status.ToString());
+}
+
 /// Whoever a merge went without had left or was late: it is to join anew.
 void RunMachine::RestoreRound(const RestoredRound& open, Nanoseconds now, Nanoseconds patience) {
   std::vector<WorkerId> members;
@@ -177,12 +186,7 @@ void RunMachine::RestoreRound(const RestoredRound& open, Nanoseconds now, Nanose
             .restored = true}));
   RoundExchange& exchange = open_.back()->exchange;
   for (const RestoredRound::Member& member : open.members) {
-    Status status;
-    if (member.samples > 0) status = exchange.UploadBegun(member.worker, member.samples);
-    for (const uint32_t chunk : member.arrived) {
-      if (status.ok()) status = exchange.ChunkReceived(member.worker, chunk, now).status();
-    }
-    INTERLUDE_CHECK(status.ok(), "restoring: {}", status.ToString());
+    if (member.samples > 0) RestoreDelta(exchange, member, now);
     const bool merged_without = std::ranges::any_of(open.orders, [&](const MergeOrder& order) {
       return std::ranges::find(order.contributors, member.worker, &Contributor::worker) ==
              order.contributors.end();

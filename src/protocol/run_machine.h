@@ -56,7 +56,7 @@ class RunMachine {
   // Events. A returned error refuses what a worker sent and changes nothing; the caller ends that
   // worker's session with it (and then calls WorkerLeft). Unknown workers get FailedPrecondition,
   // after the end all get Unavailable. A round that is not open: FailedPrecondition, naming those
-  // that are.
+  // that are; Aborted, with which no session ends, when it is over or goes on without the worker.
 
   /// Errors as Membership::Join; Unavailable once the last round is committed.
   StatusOr<WorkerId> Join(std::optional<WorkerId> requested, Nanoseconds now);
@@ -147,6 +147,8 @@ class RunMachine {
   /// Nothing waits for it any more, and nothing of what it says counts.
   void Forget(WorkerId worker, Nanoseconds now);
   void RestoreRound(const RestoredRound& open, Nanoseconds now, Nanoseconds patience);
+  static void RestoreDelta(RoundExchange& exchange, const RestoredRound::Member& member,
+                           Nanoseconds now);
 
   // run_machine_lateness.cc: who is late.
   std::vector<Pending> PendingOnes() const;
