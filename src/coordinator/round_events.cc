@@ -276,10 +276,14 @@ Status RoundThread::Said(WorkerId worker, RoundReportMessage& message) {
 }
 
 Status RoundThread::Said(WorkerId worker, EvaluationReportMessage& message) {
+  const Status status =
+      machine_.EvaluationReported(worker, message.after_rounds, shared_.clock.Now());
+  if (status.code() == StatusCode::kAborted) return OkStatus();  // too late, and no harm
+  INTERLUDE_RETURN_IF_ERROR(status);
   INTERLUDE_RETURN_IF_ERROR(evaluations_.Report(worker, message));
   book_.WorkerSpans(worker, std::move(message.spans));
   CompleteEvaluations();
-  return machine_.EvaluationReported(worker, message.after_rounds, shared_.clock.Now());
+  return OkStatus();
 }
 
 Status RoundThread::Said(WorkerId worker, LeaveMessage& message) {

@@ -81,6 +81,12 @@ void RoundThread::RestoreOpenRound(const RecoveredRun& run) {
   StartRoundMessage start;
   start.round = round;
   start.base_root = run.root;
+  const uint32_t every = options_.config.round.evaluate_every;
+  start.evaluate = every != 0 && run.committed_rounds != 0 && run.committed_rounds % every == 0;
+  start.evaluation_parts = static_cast<uint32_t>(run.open_members.size());
+  std::vector<WorkerId> members;
+  for (const RecoveredMember& recovered : run.open_members) members.push_back(recovered.worker);
+  if (start.evaluate) evaluations_.Begin(run.committed_rounds, members);
   for (const RecoveredMember& recovered : run.open_members) {
     const auto session = std::make_shared<Session>(recovered.session);
     session->worker = recovered.worker;
@@ -88,6 +94,7 @@ void RoundThread::RestoreOpenRound(const RecoveredRun& run) {
     session->member = true;
     session->outgoing.Close();  // until it comes back
     members_[recovered.worker] = Member{.session = session, .told = start};
+    ++start.evaluation_part;
     shared_.sessions.Add(recovered.worker, session);
   }
 }

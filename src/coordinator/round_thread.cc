@@ -32,6 +32,7 @@ RoundThread::RoundThread(const CoordinatorOptions& options, int threads, std::st
       merges_(threads) {}
 
 StatusOr<RunOutcome> RoundThread::Run() {
+  CarryOutActions();  // what a restored run is to do at once
   while (!ended_) {
     std::optional<Event> event = NextEvent();
     if (!event && shared_.events.closed()) break;

@@ -72,6 +72,7 @@ class Worker {
   bool Stopped() const { return !(in_round_ && options_.finish_round) && stop_(); }
   bool KeepGoing() const { return !Stopped() && !control_->over() && !control_->begun_anew(); }
   Status Heard(const GoodbyeMessage& goodbye);
+  bool Interrupted(const Status& status);
   Status CoordinatorsWord();
   Status Ended();
   Status DepartAsTold();
@@ -243,12 +244,6 @@ Worker::Handled Worker::On(const StartRoundMessage& start) {
     INTERLUDE_RETURN_IF_ERROR(BringBase(start.round - 1, start.round));
   }
   const StatusOr<uint32_t> retries = TakePart(start);
-  if (!retries.ok() && MayComeFromThere(retries.status()) &&
-      control_->InterruptedWithin(kWordLag) && !control_->over()) {
-    LogWarning("round {} goes on without this worker ({})", start.round,
-               retries.status().message());
-    return false;
-  }
   if (!retries.ok()) return retries.status();
   INTERLUDE_RETURN_IF_ERROR(session_.RoundReported(start.round));
   outcome_.retries += *retries;
@@ -294,10 +289,20 @@ Status Worker::HandleMessages() {
       if (ended) return Ended();
       continue;
     }
-    INTERLUDE_ASSIGN_OR_RETURN(const bool done,
-                               std::visit([this](const auto& kind) { return On(kind); }, *message));
-    if (done) return OkStatus();
+    const Handled done = std::visit([this](const auto& kind) { return On(kind); }, *message);
+    if (Interrupted(done.status())) {
+      LogWarning("given up, for the coordinator has another order: {}", done.status().message());
+      continue;
+    }
+    if (!done.ok()) return done.status();
+    if (*done) return OkStatus();
   }
+}
+
+/// Whether what failed is not wanted any more, and the worker stays.
+bool Worker::Interrupted(const Status& status) {
+  return !status.ok() && !Stopped() && MayComeFromThere(status) &&
+         control_->InterruptedWithin(kWordLag) && !control_->over();
 }
 
 /// What the coordinator said at the end, when the stay was ended from its side in the middle of
