@@ -29,7 +29,12 @@ import results_section
 ROUND = re.compile(r"^round +(\d+)/")
 RESUMED = re.compile(r"going on with run \S+ after (\d+) of")
 ROOT = re.compile(r"agree on ([0-9a-f]{32})|final base hashes to ([0-9a-f]{32})")
+WRONG = re.compile(r".*(its parameters differ|with another root|has other bits|the base of round).*")
 LISTENS = re.compile(r"coordinator on (\S+?),")
+
+
+class WrongBits(Exception):
+    pass
 
 
 class Program:
@@ -171,6 +176,7 @@ class Run:
         self.coordinator = None
         self.workers = {}
         self.lost_rounds = 0
+        self.stopped = False
 
     def start_coordinator(self, environment=None):
         listen = self.address or "127.0.0.1:0"
@@ -217,15 +223,29 @@ class Run:
             time.sleep(0.05)
             if all(program.process.poll() is not None for program in self.workers.values()):
                 deadline = min(deadline, time.monotonic() + 3)  # it would wait for others
-        status = self.coordinator.end(0.1)
+        status = self.coordinator.end(5 if self.stopped else 0.1)
         root = ROOT.search(self.coordinator.text())
         statuses = {worker: program.end(30) for worker, program in self.workers.items()}
+        wrong = WRONG.search("\n".join([*self.logs, self.coordinator.text()]))
+        if wrong:
+            raise WrongBits(wrong.group(0))
+        if self.stopped and status == 130:
+            return None
         if status not in (0, 3) or root is None:
             raise RuntimeError("the run ended with status %d:\n%s\n%s" % (
                 status, "\n---- restarted\n".join([*self.logs, self.coordinator.text()]),
                 "\n".join("worker %d (status %d):\n%s" % (w, statuses[w], self.workers[w].text()[-2000:])
                           for w in statuses)))
         return root.group(1) or root.group(2)
+
+    def wait_until_all_take_part(self, timeout=60):
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline and self.coordinator.process.poll() is None:
+            text = self.coordinator.text()
+            if all(text.rfind("worker %d has caught up" % w) >= text.rfind("worker %d left" % w) for w in self.workers):
+                break
+            time.sleep(0.05)
+        self.stopped = True
 
     def verified(self):
         done = subprocess.run([self.binaries / "interlude", "journal", "verify", str(self.directory)],
@@ -298,6 +318,9 @@ class Matrix:
                 row.wrong += 1
             else:
                 shutil.rmtree(run.directory)
+        except WrongBits as error:
+            row.wrong += 1
+            print("%s: %s (%s)" % (row.fault, error, run.directory), file=sys.stderr)
         except RuntimeError as error:
             row.failed += 1
             print("%s: %s" % (row.fault, error), file=sys.stderr)
@@ -359,7 +382,8 @@ class Matrix:
         """`inject(run, worker, line)` breaks it, `undo` mends it after a while; the others' next round ends the
         wait for them, the victim's return that for it."""
         row = Row(name)
-        settings = self.settings(max(20, times * 8), **more)
+        # Without the same deltas there is no run to compare with: it is stopped when the faults are over.
+        settings = self.settings(times * 40 + 20 if same_bits else 1_000_000, **more)
         reference = self.reference(workers, settings) if same_bits else None
         run = self.run(workers, settings)
         run.start_coordinator()
@@ -386,6 +410,9 @@ class Matrix:
             back = run.coordinator.wait_for(r"worker %d (is back|has caught up)|agree on" % worker, 30, begin)
             if back and "agree" not in back[1].group(0):
                 row.victim.append(max(0.0, back[0] - mended))
+        if not same_bits:
+            run.wait_until_all_take_part()
+            run.coordinator.kill(signal.SIGTERM)
         self.close(row, run, reference)
         for line in lines.values():
             line.close()
