@@ -20,7 +20,8 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace interlude {
+// A namespace of its own: codec/'s vectors are in interlude's.
+namespace interlude::trimmed_mean {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -108,16 +109,26 @@ size_t TrimWhole(std::span<const float* const> values, std::span<const float> sh
 const char* CompiledTarget() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace interlude
+}  // namespace interlude::trimmed_mean
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace interlude {
+namespace trimmed_mean {
 
 HWY_EXPORT(TrimWhole);
 HWY_EXPORT(CompiledTarget);
 
-const char* TrimmedMeanTargetName() { return HWY_DYNAMIC_DISPATCH(CompiledTarget)(); }
+const char* TargetName() { return HWY_DYNAMIC_DISPATCH(CompiledTarget)(); }
+
+size_t BestTrimWhole(std::span<const float* const> values, std::span<const float> shares,
+                     std::span<float> merged) {
+  return HWY_DYNAMIC_DISPATCH(TrimWhole)(values, shares, merged.size(), merged.data());
+}
+
+}  // namespace trimmed_mean
+
+const char* TrimmedMeanTargetName() { return trimmed_mean::TargetName(); }
 
 void TrimmedMean(std::span<const float* const> values, size_t cut, std::span<float> merged) {
   INTERLUDE_CHECK(2 * cut < values.size(), "{} cut from each end of {} values", cut, values.size());
@@ -125,8 +136,7 @@ void TrimmedMean(std::span<const float* const> values, size_t cut, std::span<flo
   const float share = 1.0f / static_cast<float>(values.size() - 2 * cut);
   for (size_t r = cut; r < values.size() - cut; ++r) shares[r] = share;
   std::vector<float> column(values.size());
-  for (size_t i = HWY_DYNAMIC_DISPATCH(TrimWhole)(values, shares, merged.size(), merged.data());
-       i < merged.size(); ++i) {
+  for (size_t i = trimmed_mean::BestTrimWhole(values, shares, merged); i < merged.size(); ++i) {
     for (size_t k = 0; k < values.size(); ++k) column[k] = values[k][i];
     merged[i] = TrimmedMeanOf(column, cut);
   }
