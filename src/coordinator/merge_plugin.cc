@@ -2,11 +2,9 @@
 
 #include <dlfcn.h>
 
-#include <cerrno>
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "base/check.h"
@@ -19,11 +17,15 @@ namespace {
 constexpr char kEntry[] = "interlude_merge_plugin_v1";
 
 StatusOr<Hash128> HashFile(const std::string& path) {
-  errno = 0;
+  std::error_code error;
+  const uint64_t size = std::filesystem::file_size(path, error);  // of nothing but a regular file
+  if (error) {
+    return ErrnoError(error.value(), fmt::format("outer.plugin: {} cannot be read", path));
+  }
+  std::vector<char> bytes(size);
   std::ifstream file(path, std::ios::binary);
-  std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.good() && !file.eof()) {
-    return ErrnoError(errno, fmt::format("outer.plugin: {} cannot be read", path));
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) {
+    return PermissionDeniedError("outer.plugin: {} cannot be read", path);
   }
   return HashBytes(std::as_bytes(std::span(bytes)));
 }
