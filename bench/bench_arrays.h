@@ -22,7 +22,7 @@ struct BenchOptions {
   int repetitions = 5;
 };
 
-inline constexpr size_t kBenchContributors = 4;
+inline constexpr size_t kMostBenchContributors = 8;
 
 /// Seven fp32 arrays, and the payloads of the q4 codec with each chunk's on its own.
 class BenchArrays {
@@ -53,8 +53,8 @@ class BenchArrays {
 
   Buffer params, base, residual, momentum, work;
   Buffer copy_from, copy_to;
-  Buffer payload;                                        // what benchmarks encode into
-  std::array<Buffer, kBenchContributors> contributions;  // what they decode
+  Buffer payload;                                            // what benchmarks encode into
+  std::array<Buffer, kMostBenchContributors> contributions;  // what they decode
 
  private:
   void FillNoise(Buffer& array, uint64_t seed, float scale, const Buffer* around);

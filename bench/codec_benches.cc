@@ -2,43 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
-#include <set>
+#include <utility>
 
 #include "base/hash128.h"
+#include "bench/bench_passes.h"
+#include "bench/merge_benches.h"
 #include "codec/chunk_codec.h"
 #include "codec/q4_format.h"
 #include "codec/q4_kernels.h"
-#include "optim/outer_optimizer.h"
 
 namespace interlude {
 namespace {
-
-constexpr float kWeight = 1.0f / kBenchContributors;
-
-bool SameBytes(const Buffer& a, const Buffer& b) {
-  return a.size() == b.size() && std::memcmp(a.bytes().data(), b.bytes().data(), a.size()) == 0;
-}
-
-size_t ArrayBytes(const BenchArrays& a) { return a.count() * sizeof(float); }
-
-/// Whether body(chunk) is true for all chunks, which are spread over the pool: each thread works
-/// on a chunk of its own.
-template <typename Body>
-bool EachChunk(BenchArrays& a, const Body& body) {
-  std::vector<char> good(a.chunks(), 0);
-  a.pool().ParallelFor(a.chunks(), 1, [&](size_t begin, size_t end) {
-    for (size_t c = begin; c < end; ++c) good[c] = body(c) ? 1 : 0;
-  });
-  return std::find(good.begin(), good.end(), 0) == good.end();
-}
-
-/// The chunks that the slow scalar kernels check: once where both are the same, since encoding
-/// changes its residual.
-std::set<size_t> FirstAndLast(const BenchArrays& a) { return {0, a.chunks() - 1}; }
 
 // Encoding.
 
@@ -74,43 +50,7 @@ Finding CheckEncode(BenchArrays& a, bool residual) {
   return {};
 }
 
-// Decoding.
-
-std::array<float, kBenchContributors> Weights() {
-  std::array<float, kBenchContributors> weights;
-  weights.fill(kWeight);
-  return weights;
-}
-
-std::array<std::span<const std::byte>, kBenchContributors> Contributions(BenchArrays& a, size_t c) {
-  std::array<std::span<const std::byte>, kBenchContributors> payloads;
-  for (size_t k = 0; k < payloads.size(); ++k) payloads[k] = a.ChunkPayload(a.contributions[k], c);
-  return payloads;
-}
-
-bool AveragePass(BenchArrays& a) {
-  return EachChunk(a, [&](size_t c) {
-    DecodeAverage(Codec::kQ4, Contributions(a, c), Weights(), a.Chunk(a.work, c));
-    return true;
-  });
-}
-
-Finding CheckAverage(BenchArrays& a) {
-  for (const size_t c : FirstAndLast(a)) {
-    const size_t count = a.chunk_count(c);
-    std::vector<float> expected(count);
-    std::vector<WeightedPayload> payloads;
-    for (const std::span<const std::byte> payload : Contributions(a, c)) {
-      const std::byte* codes = payload.data();
-      payloads.push_back({codes, codes + Q4BlockCount(count) * kQ4CodeBytes, kWeight});
-    }
-    ScalarQ4Kernels().decode_sum(payloads, SumStart::kZero, expected.data(), count);
-    if (std::memcmp(expected.data(), a.Chunk(a.work, c).data(), count * sizeof(float)) != 0) {
-      return fmt::format("the average of chunk {} is not the scalar kernel's", c);
-    }
-  }
-  return {};
-}
+// Applying.
 
 bool ApplyPass(BenchArrays& a, bool hash) {
   return EachChunk(a, [&](size_t c) {
@@ -137,37 +77,6 @@ Finding CheckApply(BenchArrays& a) {
       return fmt::format("the base of chunk {} is not the scalar kernel's", c);
     }
   }
-  if (!SameBytes(a.params, a.base)) return "Apply left other parameters than base";
-  return {};
-}
-
-// The coordinator's whole work on a chunk: average, outer step, encode, hash.
-
-bool MergePass(BenchArrays& a, bool hash) {
-  const OuterOptimizerOptions nesterov;
-  return EachChunk(a, [&](size_t c) {
-    const std::span<float> momentum = a.Chunk(a.momentum, c);
-    const auto step = [&](size_t begin, std::span<float> values) {
-      OuterStep(nesterov, 1, values, momentum.subspan(begin, values.size()), values);
-    };
-    const UpdateRule rule{step,
-                          MomentumUpdate{nesterov.learning_rate, nesterov.momentum, momentum}};
-    return !MergeChunkUpdate(Codec::kQ4, Contributions(a, c), Weights(), rule,
-                             a.Chunk(a.residual, c), a.Chunk(a.base, c),
-                             a.ChunkPayload(a.payload, c), hash)
-                .first_nonfinite;
-  });
-}
-
-/// What a pass encodes must take every other copy of the base to the same bits.
-Finding CheckMerge(BenchArrays& a) {
-  a.Copy(a.base, a.work);
-  if (!MergePass(a, true)) return "a finite update counts as not finite";
-  EachChunk(a, [&](size_t c) {
-    Apply(Codec::kQ4, a.ChunkPayload(a.payload, c), a.Chunk(a.work, c), a.Chunk(a.params, c));
-    return true;
-  });
-  if (!SameBytes(a.work, a.base)) return "Apply of the payload is not the encoder's base";
   if (!SameBytes(a.params, a.base)) return "Apply left other parameters than base";
   return {};
 }
@@ -226,7 +135,7 @@ Finding CheckValidateFp32(BenchArrays& a) {
 
 std::vector<Bench> CodecBenches() {
   using A = BenchArrays;
-  return {
+  std::vector<Bench> benches = {
       {"memcpy", [](A& a) { return a.memcpy_bytes(); },
        [](A& a) {
          a.TimeMemcpy();
@@ -239,19 +148,11 @@ std::vector<Bench> CodecBenches() {
       // Also reads and writes the residual.
       {"encode, residual", [](A& a) { return 4 * ArrayBytes(a) + a.payload_bytes(); },
        [](A& a) { return EncodePass(a, true); }, [](A& a) { return CheckEncode(a, true); }},
-      // Reads four payloads, writes the sum.
-      {"decode + average of 4",
-       [](A& a) { return ArrayBytes(a) + kBenchContributors * a.payload_bytes(); }, AveragePass,
-       CheckAverage},
-      // Reads four payloads; reads and writes momentum, residual and base; writes one payload. The
-      // update stays in cache.
-      {"merge of 4, Nesterov",
-       [](A& a) { return 6 * ArrayBytes(a) + (kBenchContributors + 1) * a.payload_bytes(); },
-       [](A& a) { return MergePass(a, false); }, CheckMerge},
-      // The same bytes: base and payload are hashed while they are in cache.
-      {"merge of 4, Nesterov, hash",
-       [](A& a) { return 6 * ArrayBytes(a) + (kBenchContributors + 1) * a.payload_bytes(); },
-       [](A& a) { return MergePass(a, true); }, CheckMerge},
+  };
+  for (const size_t contributors : {4, 8}) {
+    for (Bench& bench : MergeBenches(contributors)) benches.push_back(std::move(bench));
+  }
+  const std::vector<Bench> others = {
       // Reads the payload, reads and writes base, writes params.
       {"apply", [](A& a) { return 3 * ArrayBytes(a) + a.payload_bytes(); },
        [](A& a) { return ApplyPass(a, false); }, CheckApply},
@@ -265,6 +166,8 @@ std::vector<Bench> CodecBenches() {
        ValidateQ4Pass, CheckValidateQ4},
       {"validate fp32", [](A& a) { return ArrayBytes(a); }, ValidateFp32Pass, CheckValidateFp32},
   };
+  benches.insert(benches.end(), others.begin(), others.end());
+  return benches;
 }
 
 }  // namespace interlude

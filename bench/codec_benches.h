@@ -20,6 +20,7 @@ struct Bench {
   std::function<size_t(BenchArrays&)> bytes;   // read and written by a pass
   std::function<bool(BenchArrays&)> pass;      // false: it reports an error itself
   std::function<Finding(BenchArrays&)> check;  // may run another pass
+  std::string baseline;  // name of an earlier one that moves the same bytes; empty: none
 };
 
 /// In the order of the table.

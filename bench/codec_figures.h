@@ -19,6 +19,8 @@ struct CodecFigure {
   double least_of_memcpy = 0;
   double most_of_memcpy = 0;
   std::optional<double> bar;  // that of_memcpy must reach
+  std::string baseline;       // the benchmark that it is compared with; empty: none
+  double of_baseline = 0;     // time as a multiple of the baseline's, each beside its memcpy
   std::string wrong;          // what is wrong with the result; empty: nothing
 
   bool met() const { return !bar || of_memcpy >= *bar; }

@@ -32,6 +32,7 @@ TEST(CodecFigures, AreRightAndShownAsTextAndJson) {
     EXPECT_GT(figure.of_memcpy, 0) << figure.name;
     EXPECT_LE(figure.least_of_memcpy, figure.of_memcpy);
     EXPECT_GE(figure.most_of_memcpy, figure.of_memcpy);
+    EXPECT_EQ(figure.of_baseline > 0, !figure.baseline.empty()) << figure.name;
     EXPECT_THAT(FormatCodecLine(figure), testing::StartsWith(figure.name));
   }
   const auto json = nlohmann::json::parse(FormatCodecJson(options, figures));

@@ -125,6 +125,23 @@ std::unique_ptr<LocalTrainer> FlipOneBit(std::unique_ptr<LocalTrainer> trainer, 
   return trainer;
 }
 
+namespace {
+
+/// A worker's delta of a chunk as the coordinator decodes it.
+std::vector<float> SentDelta(Codec codec, std::span<const float> params,
+                             std::span<const float> base) {
+  std::vector<std::byte> payload(EncodedBytes(codec, base.size()));
+  Hash128 hash;
+  EncodeDelta(codec, params, base, {}, payload, hash);
+  const std::span<const std::byte> sent = payload;
+  const float one = 1.0f;
+  std::vector<float> delta(base.size());
+  DecodeAverage(codec, {&sent, 1}, {&one, 1}, delta);
+  return delta;
+}
+
+}  // namespace
+
 std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers, uint32_t rounds) {
   std::set<WorkerId> all;
   for (uint32_t w = 0; w < workers; ++w) all.insert(static_cast<WorkerId>(w));
@@ -156,22 +173,17 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers,
       samples.push_back(
           trainer->TrainRound(request, [](uint32_t, double) { return true; }).value().samples);
     }
-    const MergeRule rule =
-        config.outer.merge == MergeRuleKind::kMean ? MergeRule::kMean : MergeRule::kWeightedMean;
-    const std::vector<float> weights = MergeWeights(rule, samples);
     for (uint32_t c = 0; c < layout.num_chunks(); ++c) {
       const ChunkRange range = layout.chunk(c);
       const std::span<float> base_chunk = std::span(base).subspan(range.begin, range.count);
-      std::vector<std::vector<std::byte>> deltas;
+      std::vector<std::vector<float>> deltas;
       for (LocalTrainer* trainer : present) {
-        deltas.emplace_back(EncodedBytes(codec, range.count));
-        Hash128 hash;
-        EncodeDelta(codec, trainer->parameters().subspan(range.begin, range.count), base_chunk, {},
-                    deltas.back(), hash);
+        deltas.push_back(
+            SentDelta(codec, trainer->parameters().subspan(range.begin, range.count), base_chunk));
       }
       std::vector<float> sum(range.count);
-      DecodeAverage(codec, std::vector<std::span<const std::byte>>(deltas.begin(), deltas.end()),
-                    weights, sum);
+      MergeDeltas(MergeOptionsOf(config),
+                  std::vector<std::span<const float>>(deltas.begin(), deltas.end()), samples, sum);
       OuterStep(optimizer, round, sum,
                 std::span(state).subspan(range.begin * per_param, range.count * per_param), sum);
       const std::span<float> kept = residual.empty()

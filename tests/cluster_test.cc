@@ -85,6 +85,24 @@ class RoundNumbers final : public RunObserver {
   std::vector<uint32_t> numbers;
 };
 
+TEST(Cluster, EveryMergeRuleGivesTheBitsOfTheSerialReplay) {
+  for (const MergeRuleKind rule :
+       {MergeRuleKind::kMean, MergeRuleKind::kTrimmedMean, MergeRuleKind::kCoordinateMedian}) {
+    ClusterOptions options;
+    options.config.outer.merge = rule;
+    options.config.outer.norm_bound = 1;
+    options.workers = 3;
+    options.directory = FreshDirectory("every-rule");
+    const ClusterResult result = RunCluster(options);
+    ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+    const std::vector<float> expected = ReplaySerially(options.config, 3, 3);
+    ASSERT_EQ(result.parameters.size(), 3u);
+    for (const auto& [worker, values] : result.parameters) {
+      EXPECT_TRUE(SameBits(values, expected)) << "worker " << worker;
+    }
+  }
+}
+
 TEST(Cluster, RoundsCountFromOneOnTheScreenAndInTheLedger) {
   RoundNumbers seen;
   ClusterOptions options;

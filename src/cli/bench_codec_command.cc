@@ -49,7 +49,7 @@ void AddBenchCodecCommand(CLI::App& bench, Action& chosen) {
   CLI::App* command = bench.add_subcommand(
       "codec", "Encode, decode, merge, apply and hash as shares of memcpy's bandwidth");
   AddParamsOption(*command, options->bench.values,
-                  "Parameters, as 64M (the default is 67,108,864); 32 bytes of memory each");
+                  "Parameters, as 64M (the default is 67,108,864); 33 bytes of memory each");
   command
       ->add_option("--chunk-params", options->bench.chunk_values,
                    "Parameters a chunk; a multiple of 64")

@@ -5,15 +5,12 @@
 
 #include "base/check.h"
 #include "codec/chunk_payload.h"
+#include "codec/contributions.h"
 #include "codec/float_environment.h"
 #include "hwy/cache_control.h"
 
 namespace interlude {
 namespace {
-
-/// A chunk is worked on in tiles: what one stage has written of a tile, the next finds in L1 or L2.
-/// Whole blocks.
-constexpr size_t kTileValues = 128 * kQ4BlockValues;
 
 /// Runs body(begin, end) on the tiles of a chunk in order, until one returns false.
 template <typename Body>
@@ -40,51 +37,6 @@ class PayloadHasher {
   Hasher128 hasher_;
 };
 
-/// The payloads of a merge and their weights.
-class Contributions {
- public:
-  Contributions(Codec codec, std::span<const std::span<const std::byte>> payloads,
-                std::span<const float> weights, size_t count)
-      : codec_(codec), payloads_(payloads), weights_(weights), count_(count) {
-    INTERLUDE_CHECK(weights.size() == payloads.size(), "{} weights for {} payloads", weights.size(),
-                    payloads.size());
-    for (const auto& payload : payloads) CheckChunkSizes(codec, count, count, 0, payload.size());
-  }
-
-  size_t size() const { return payloads_.size(); }
-  /// Most payloads that are added in registers: each is two streams to read.
-  static constexpr size_t kBatch = 16;
-  using Batch = std::array<WeightedPayload, kBatch>;
-
-  /// Payloads [first, first + kBatch), as far as there are, from value `begin` on.
-  std::span<const WeightedPayload> Part(size_t first, size_t begin, Batch& batch) const {
-    const size_t size = std::min(kBatch, payloads_.size() - first);
-    for (size_t k = 0; k < size; ++k) {
-      const ChunkPayload payload(codec_, payloads_[first + k], count_);
-      batch[k] = {payload.codes(begin), payload.scales(begin), weights_[first + k]};
-    }
-    return {batch.data(), size};
-  }
-
-  /// The weighted sum of the values from `begin` on. Streams it only where one pass does it all.
-  void Sum(size_t begin, bool stream, std::span<float> sum) const {
-    if (payloads_.empty()) std::fill(sum.begin(), sum.end(), 0.0f);
-    SumStart start =
-        stream && payloads_.size() <= kBatch ? SumStart::kZeroStreamed : SumStart::kZero;
-    for (size_t first = 0; first < payloads_.size(); first += kBatch) {
-      Batch batch;
-      KernelsOf(codec_).decode_sum(Part(first, begin, batch), start, sum.data(), sum.size());
-      start = SumStart::kSum;
-    }
-  }
-
- private:
-  const Codec codec_;
-  const std::span<const std::span<const std::byte>> payloads_;
-  const std::span<const float> weights_;
-  const size_t count_;
-};
-
 /// What a merge reads and writes.
 struct MergeArrays {
   const Contributions& contributions;
@@ -105,12 +57,16 @@ size_t MergeInRegisters(Codec codec, const MomentumUpdate& update, const MergeAr
                                 end - begin, arrays.out.codes(begin), arrays.out.scales(begin));
 }
 
-size_t MergeByStages(Codec codec, const UpdateFunction& step, const MergeArrays& arrays,
-                     size_t begin, size_t end) {
+size_t MergeByStages(Codec codec, const UpdateRule& rule, TileCombiner& combiner,
+                     const MergeArrays& arrays, size_t begin, size_t end) {
   alignas(64) std::array<float, kTileValues> tile;
   const std::span<float> values = std::span(tile).first(end - begin);
-  arrays.contributions.Sum(begin, false, values);
-  step(begin, values);
+  if (rule.combine) {
+    combiner.Combine(begin, values);
+  } else {
+    arrays.contributions.Sum(begin, false, values);
+  }
+  rule.step(begin, values);
   return KernelsOf(codec).encode_update(values.data(), AtOrNull(arrays.residual, begin),
                                         arrays.base.data() + begin, values.size(),
                                         arrays.out.codes(begin), arrays.out.scales(begin));
@@ -162,6 +118,25 @@ void DecodeAverage(Codec codec, std::span<const std::span<const std::byte>> payl
   hwy::FlushStream();
 }
 
+void DecodeCombined(Codec codec, std::span<const std::span<const std::byte>> payloads,
+                    std::span<const float> weights, const CombineFunction& combine,
+                    std::span<float> merged) {
+  const DefaultFloatEnvironment environment;
+  const Contributions contributions(codec, payloads, weights, merged.size());
+  TileCombiner combiner(contributions, combine);
+  ForTiles(merged.size(), [&](size_t begin, size_t end) {
+    combiner.Combine(begin, merged.subspan(begin, end - begin));
+    return true;
+  });
+}
+
+double PayloadSquaredNorm(Codec codec, std::span<const std::byte> payload, size_t count) {
+  CheckChunkSizes(codec, count, count, 0, payload.size());
+  const DefaultFloatEnvironment environment;
+  const ChunkPayload from(codec, payload, count);
+  return KernelsOf(codec).squared_norm(from.codes(0), from.scales(0), count);
+}
+
 EncodeOutcome EncodeUpdate(Codec codec, std::span<const float> update, std::span<float> residual,
                            std::span<float> base, std::span<std::byte> out) {
   const size_t count = update.size();
@@ -188,11 +163,13 @@ MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::
   Hasher128 base_hasher;
   MergeOutcome outcome;
   const MergeArrays arrays{contributions, payload, residual, base};
-  const bool in_registers = rule.momentum.has_value() && KernelsOf(codec).merge != nullptr &&
+  TileCombiner combiner(contributions, rule.combine);
+  const bool in_registers = !rule.combine && rule.momentum.has_value() &&
+                            KernelsOf(codec).merge != nullptr &&
                             contributions.size() <= Contributions::kBatch;
   const bool finite = ForTiles(count, [&](size_t begin, size_t end) {
     const size_t bad = in_registers ? MergeInRegisters(codec, *rule.momentum, arrays, begin, end)
-                                    : MergeByStages(codec, rule.step, arrays, begin, end);
+                                    : MergeByStages(codec, rule, combiner, arrays, begin, end);
     if (bad != kAllFinite) {
       outcome.first_nonfinite = begin + bad;
       return false;

@@ -57,6 +57,23 @@ Status ValidatePayload(Codec codec, std::span<const std::byte> payload, size_t c
 void DecodeAverage(Codec codec, std::span<const std::span<const std::byte>> payloads,
                    std::span<const float> weights, std::span<float> sum);
 
+/// Makes one delta of those of all contributors: values[k] are merged.size() values of the k-th
+/// contributor, each times its weight (+0 + weight * value, so never -0). For merge rules that are
+/// no weighted sum. Called for parts of the chunk, in order; what it does with a parameter must not
+/// depend on where a part begins.
+using CombineFunction =
+    std::function<void(std::span<const float* const> values, std::span<float> merged)>;
+
+/// What `combine` makes of the payloads; zeros where there are none.
+void DecodeCombined(Codec codec, std::span<const std::span<const std::byte>> payloads,
+                    std::span<const float> weights, const CombineFunction& combine,
+                    std::span<float> merged);
+
+/// The squared L2 norm of a payload's `count` values, in double, in one pass over its bytes: of
+/// each block of 64 values the sum of squares (exact with q4; with fp32 value by value in order),
+/// and those in order.
+double PayloadSquaredNorm(Codec codec, std::span<const std::byte> payload, size_t count);
+
 /// Encodes update (+ residual, which may be empty, as above) into `out` and adds what was encoded
 /// to `base`: afterwards `base` equals, bit for bit, what Apply makes of `out` on a copy of the old
 /// base. A non-finite update leaves all three unspecified. The last stage of a merge by itself.
@@ -78,10 +95,11 @@ struct MomentumUpdate {
 };
 
 /// An outer step, and where there is one the same step in a faster form: which of the two is used
-/// makes no difference to the bits.
+/// makes no difference to the bits. With `combine` the deltas are merged by it instead of summed.
 struct UpdateRule {
   UpdateFunction step;
   std::optional<MomentumUpdate> momentum;
+  CombineFunction combine;
 };
 
 struct MergeOutcome {
@@ -90,11 +108,11 @@ struct MergeOutcome {
   Hash128 payload_hash;                   // of `out`
 };
 
-/// The coordinator's work on a chunk: DecodeAverage, then the outer step, then EncodeUpdate, and
-/// the hashes: the same bits as one after the other. `step` runs in the default float environment.
-/// With a non-finite update it ends there: later parts see no `step`, and `residual`, `base`, `out`
-/// and the hashes are unspecified. `with_hashes` = false leaves the hashes zero; for measuring what
-/// they cost.
+/// The coordinator's work on a chunk: DecodeAverage (or DecodeCombined), then the outer step, then
+/// EncodeUpdate, and the hashes: the same bits as one after the other. `step` runs in the default
+/// float environment. With a non-finite update it ends there: later parts see no `step`, and
+/// `residual`, `base`, `out` and the hashes are unspecified. `with_hashes` = false leaves the
+/// hashes zero; for measuring what they cost.
 MergeOutcome MergeChunkUpdate(Codec codec, std::span<const std::span<const std::byte>> payloads,
                               std::span<const float> weights, const UpdateRule& rule,
                               std::span<float> residual, std::span<float> base,

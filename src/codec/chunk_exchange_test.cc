@@ -103,7 +103,7 @@ class Exchange : public testing::TestWithParam<Codec> {
         step(values[i], chunk.first[begin + i], chunk.second[begin + i]);
       }
     };
-    UpdateRule rule{update, {}};
+    UpdateRule rule{update, {}, {}};
     if (in_registers) {
       rule.momentum = MomentumUpdate{
           0.7f, 0.9f, step == Nesterov ? std::span(chunk.first) : std::span<float>()};
@@ -178,7 +178,7 @@ TEST_P(Exchange, AMergeNamesTheFirstNonFiniteUpdate) {
       }
     };
     EXPECT_EQ(bad, MergeChunkUpdate(GetParam(), chunk.Payloads(), chunk.weights,
-                                    UpdateRule{step, {}}, {}, chunk.base, chunk.Out())
+                                    UpdateRule{step, {}, {}}, {}, chunk.base, chunk.Out())
                        .first_nonfinite);
   }
 }
@@ -194,6 +194,84 @@ TEST_P(Exchange, AnAverageIsTheSumInOrderFromPlusZero) {
         const std::vector<float> expected = SumOf(chunk);
         EXPECT_TRUE(SameBits(expected, chunk.At(sum))) << count << " of " << contributors;
       }
+    }
+  }
+}
+
+/// Not a sum, and another value for another order of contributors.
+void Alternate(std::span<const float* const> values, std::span<float> merged) {
+  for (size_t i = 0; i < merged.size(); ++i) {
+    merged[i] = values[0][i];
+    for (size_t k = 1; k < values.size(); ++k) merged[i] = values[k][i] - 0.5f * merged[i];
+  }
+}
+
+TEST_P(Exchange, ACombinedMergeEqualsItsStagesOneAfterTheOther) {
+  Rng rng(38);
+  for (const size_t count : kCounts) {
+    for (const size_t contributors : {1, 3, 8, 17, 200}) {
+      if (contributors == 200 && count > 9000) continue;
+      Chunk staged(GetParam(), count, 3, contributors, rng);
+      Chunk fused = staged;
+      std::vector<std::vector<float>> decoded(contributors, std::vector<float>(count));
+      std::vector<const float*> rows;
+      for (size_t k = 0; k < contributors; ++k) {
+        const std::span<const std::byte> payload = staged.Payloads()[k];
+        DecodeAverage(GetParam(), {&payload, 1}, {&staged.weights[k], 1}, decoded[k]);
+        rows.push_back(decoded[k].data());
+      }
+      std::vector<float> update(count);
+      Alternate(rows, update);
+      std::vector<float> combined(count);
+      DecodeCombined(GetParam(), staged.Payloads(), staged.weights, Alternate, combined);
+      EXPECT_TRUE(SameBits(update, combined));
+      for (float& value : update) value = 0.7f * value;
+      EncodeUpdate(GetParam(), update, staged.At(staged.residual), staged.At(staged.base),
+                   staged.Out());
+      const auto step = [](size_t, std::span<float> values) {
+        for (float& value : values) value = 0.7f * value;
+      };
+      const MergeOutcome outcome =
+          MergeChunkUpdate(GetParam(), fused.Payloads(), fused.weights,
+                           UpdateRule{step, MomentumUpdate{0.7f, 0, {}}, Alternate},
+                           fused.At(fused.residual), fused.At(fused.base), fused.Out());
+      EXPECT_FALSE(outcome.first_nonfinite);
+      EXPECT_TRUE(SameBits(staged.base, fused.base)) << count << " of " << contributors;
+      EXPECT_TRUE(SameBits(staged.residual, fused.residual)) << count << " of " << contributors;
+      EXPECT_EQ(staged.out, fused.out);
+      EXPECT_EQ(HashBytes(fused.Out()), outcome.payload_hash);
+    }
+  }
+}
+
+TEST_P(Exchange, CombiningNobodysDeltasGivesZeros) {
+  std::vector<float> merged(100, 5.0f);
+  DecodeCombined(GetParam(), {}, {}, Alternate, merged);
+  EXPECT_TRUE(SameBits(merged, std::vector<float>(100, 0.0f)));
+}
+
+TEST_P(Exchange, APayloadsNormIsThatOfItsDecodedValues) {
+  Rng rng(39);
+  for (const ValueShape& shape : ValueShapes()) {
+    if (shape.name.starts_with("non-finite")) continue;
+    for (const size_t count : {1, 64, 65, 1000, 16384}) {
+      std::vector<std::byte> payload(EncodedBytes(GetParam(), count));
+      std::vector<float> base(count);
+      EncodeUpdate(GetParam(), shape.make(count, rng), {}, base, payload);
+      const std::span<const std::byte> received = payload;
+      const float weight = 1.0f;
+      std::vector<float> values(count);
+      DecodeAverage(GetParam(), {&received, 1}, {&weight, 1}, values);
+      double expected = 0;
+      for (size_t begin = 0; begin < count; begin += kQ4BlockValues) {
+        double in_block = 0;
+        for (size_t i = begin; i < std::min(count, begin + kQ4BlockValues); ++i) {
+          in_block += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+        }
+        expected += in_block;
+      }
+      EXPECT_EQ(expected, PayloadSquaredNorm(GetParam(), payload, count)) << shape.name;
+      EXPECT_TRUE(std::isfinite(expected)) << shape.name;
     }
   }
 }

@@ -57,6 +57,9 @@ struct CodecKernels {
   /// codec has no faster way than one after the other.
   size_t (*merge)(std::span<const WeightedPayload> payloads, const MomentumStep& step,
                   float* residual, float* base, size_t count, std::byte* codes, std::byte* scales);
+  /// The sum of the squared values: block by block, in order, each block's sum exact or (fp32)
+  /// value by value in order; all in double.
+  double (*squared_norm)(const std::byte* codes, const std::byte* scales, size_t count);
   /// base += value; params = base. Writes params past the caches where they are aligned for it.
   void (*apply)(const std::byte* codes, const std::byte* scales, float* base, float* params,
                 size_t count);

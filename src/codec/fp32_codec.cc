@@ -48,6 +48,19 @@ void DecodeSum(std::span<const WeightedPayload> payloads, SumStart start, float*
   }
 }
 
+double SquaredNorm(const std::byte* codes, const std::byte*, size_t count) {
+  double sum = 0;
+  for (size_t begin = 0; begin < count; begin += kQ4BlockValues) {
+    double in_block = 0;
+    for (size_t i = begin; i < std::min(count, begin + kQ4BlockValues); ++i) {
+      const double value = static_cast<double>(LoadValue(codes, i));
+      in_block += value * value;
+    }
+    sum += in_block;
+  }
+  return sum;
+}
+
 void Apply(const std::byte* codes, const std::byte*, float* base, float* params, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     base[i] = base[i] + LoadValue(codes, i);
@@ -58,7 +71,8 @@ void Apply(const std::byte* codes, const std::byte*, float* base, float* params,
 }  // namespace
 
 const CodecKernels& Fp32Kernels() {
-  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, nullptr, Apply};
+  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum,
+                                            nullptr,     SquaredNorm,  Apply};
   return kKernels;
 }
 

@@ -34,6 +34,27 @@ inline constexpr std::array<float, 15> kQ4Thresholds = [] {
   return thresholds;
 }();
 
+/// The squares of the entries, in units of 2^-22: whole numbers, since every entry is a multiple of
+/// 2^-11. Those of a block sum to at most 2^28.
+inline constexpr std::array<uint32_t, 16> kQ4Squares = [] {
+  std::array<uint32_t, 16> squares{};
+  for (size_t i = 0; i < squares.size(); ++i) {
+    const float root = kQ4Book[i] * 2048.0f;
+    squares[i] = static_cast<uint32_t>(root * root);
+  }
+  return squares;
+}();
+inline constexpr double kQ4SquareUnit = 0x1p-22;
+
+static_assert(
+    [] {
+      for (size_t i = 0; i < kQ4Book.size(); ++i) {
+        const double entry = static_cast<double>(kQ4Book[i]);
+        if (entry * entry != kQ4Squares[i] * kQ4SquareUnit) return false;
+      }
+      return true;
+    }(),
+    "an entry is no multiple of 2^-11");
 static_assert(kQ4Book[kQ4ZeroCode] == 0.0f && kQ4Book[15] == 1.0f);
 static_assert(
     [] {

@@ -63,6 +63,13 @@ constexpr float Q4InverseScale(uint16_t scale) {
   return scale == 0 ? 0.0f : 1.0f / Q4ScaleValue(scale);
 }
 
+/// The sum of a block's squared values from that of its codes' squares (kQ4Squares): exact, for a
+/// scale has 8 significant bits and the sum 29.
+constexpr double Q4BlockNorm(uint16_t scale, uint64_t squares, double unit) {
+  const double value = static_cast<double>(Q4ScaleValue(scale));
+  return value * value * (static_cast<double>(squares) * unit);
+}
+
 /// Whether an encoder can have written this scale: +0, or finite and at least 2^-100 in magnitude.
 constexpr bool IsValidQ4Scale(uint16_t scale) {
   const uint32_t magnitude = scale & 0x7FFFu;

@@ -137,6 +137,21 @@ size_t Merge(std::span<const WeightedPayload> payloads, const MomentumStep& step
   return kAllFinite;
 }
 
+double SquaredNorm(const std::byte* codes, const std::byte* scales, size_t count) {
+  double sum = 0;
+  for (size_t begin = 0; begin < count; begin += kQ4BlockValues) {
+    const size_t block = begin / kQ4BlockValues;
+    Lanes lanes;
+    std::memcpy(lanes.data(), codes + block * kQ4CodeBytes, kQ4CodeBytes);
+    uint64_t squares = 0;
+    for (size_t j = 0; j < std::min(kQ4BlockValues, count - begin); ++j) {
+      squares += kQ4Squares[CodeAt(lanes, j)];
+    }
+    sum += Q4BlockNorm(LoadQ4Scale(scales, block), squares, kQ4SquareUnit);
+  }
+  return sum;
+}
+
 void Apply(const std::byte* codes, const std::byte* scales, float* base, float* params,
            size_t count) {
   Decode(codes, scales, count, [&](size_t i, float value) {
@@ -148,7 +163,8 @@ void Apply(const std::byte* codes, const std::byte* scales, float* base, float* 
 }  // namespace
 
 const CodecKernels& ScalarQ4Kernels() {
-  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, Merge, Apply};
+  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum,
+                                            Merge,       SquaredNorm,  Apply};
   return kKernels;
 }
 

@@ -12,6 +12,7 @@
 #include "codec/q4_simd_decode-inl.h"
 #include "codec/q4_simd_encode-inl.h"
 #include "codec/q4_simd_merge-inl.h"
+#include "codec/q4_simd_norm-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,7 +23,8 @@ const CodecKernels& Kernels() {
 #if HWY_TARGET == HWY_SCALAR  // a machine without SIMD: the specification itself
   return ScalarQ4Kernels();
 #else
-  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum, Merge, Apply};
+  static constexpr CodecKernels kKernels = {EncodeDelta, EncodeUpdate, DecodeSum,
+                                            Merge,       SquaredNorm,  Apply};
   return kKernels;
 #endif
 }

@@ -45,6 +45,7 @@ struct Outputs {
   size_t bad_delta = 0;
   size_t bad_update = 0;
   std::vector<size_t> bad_merges;
+  std::vector<double> norms;
   std::vector<std::vector<std::byte>> merge_bytes;
   std::vector<AlignedFloats> floats;
   std::vector<std::byte> codes;
@@ -94,6 +95,8 @@ Outputs RunAll(const CodecKernels& kernels, const Inputs& in) {
       kernels.decode_sum(std::span(payloads).first(size), start, at(out.floats.back()), n);
     }
   }
+  out.norms = {kernels.squared_norm(delta_codes, delta_scales, n),
+               kernels.squared_norm(update_codes, update_scales, n)};
   for (const bool with_velocity : {false, true}) {
     auto velocity = Guarded(in.params, guard);
     auto residual = Guarded(in.residual, guard);
@@ -121,6 +124,7 @@ void ExpectSame(const Outputs& expected, const Outputs& got) {
   ASSERT_TRUE(expected.codes == got.codes);
   ASSERT_TRUE(expected.merge_bytes == got.merge_bytes);
   ASSERT_TRUE(expected.scales == got.scales);
+  ASSERT_EQ(expected.norms, got.norms);
   for (size_t i = 0; i < expected.floats.size(); ++i) {
     ASSERT_TRUE(SameBits(expected.floats[i], got.floats[i])) << "output array " << i;
   }
@@ -207,6 +211,10 @@ TEST_P(EveryTarget, DecodesEveryCodeAtEveryPlace) {
   EXPECT_TRUE(SameBits(expected, got));
   EXPECT_TRUE(SameBits(expected_params, got_params));
   EXPECT_TRUE(SameBits(got, got_params));
+  for (const size_t count : {1, 63, 64, 65, 1000, 1024}) {
+    EXPECT_EQ(ScalarQ4Kernels().squared_norm(&codes[1], &scales[1], count),
+              SimdQ4Kernels().squared_norm(&codes[1], &scales[1], count));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Highway, EveryTarget,

@@ -50,11 +50,23 @@ Key Number(std::string_view name, Field field, double low, double high, std::str
   return key;
 }
 
+template <typename Field>
+Key NumberBelow(std::string_view name, Field field, double high, std::string_view comment) {
+  Key key = Number(name, field, 0, high, comment);
+  key.high_excluded = true;
+  return key;
+}
+
 /// A decay rate: from 0 to below 1.
 template <typename Field>
 Key Rate(std::string_view name, Field field, std::string_view comment) {
-  Key key = Number(name, field, 0, 1, comment);
-  key.high_excluded = true;
+  return NumberBelow(name, field, 1, comment);
+}
+
+template <typename Field>
+Key OptionalText(std::string_view name, Field field, std::string_view comment) {
+  Key key = Simple(KeyType::kText, name, field, comment);
+  key.may_be_empty = true;
   return key;
 }
 
@@ -138,13 +150,17 @@ const std::vector<Key>& Table() {
     Integer(MEMBER(round.max_refusals), 1, kMillion, "a worker is excluded after so many updates or messages that were wrong"),
     Integer(MEMBER(round.evaluate_every), 0, kMillion, "rounds between evaluations on the test set; 0: only at the end"),
 
-    Choice(MEMBER(outer.merge), {"weighted_mean", "mean"}, "weighted by the samples that each worker saw"),
+    Choice(MEMBER(outer.merge), {"weighted_mean", "mean", "trimmed_mean", "coordinate_median"}, "weighted by the samples that each worker saw; trimmed_mean and coordinate_median weigh nobody and bear bad updates"),
+    NumberBelow(MEMBER(outer.trim), 0.5, "share of the values cut from each end, rounded up; trimmed_mean"),
+    Number(MEMBER(outer.norm_bound), 0, 1e6, "a delta longer than this times the median length is scaled down to it, chunk by chunk; at least 1; 0: off"),
     Choice(MEMBER(outer.optimizer), {"nesterov", "sgd", "adam"}, "turns the merged delta into the step of the base"),
     Number(MEMBER(outer.learning_rate), 0, 100, "1 with sgd takes the merged delta as it is"),
     Rate(MEMBER(outer.momentum), "nesterov"),
     Rate(MEMBER(outer.beta1), "decay of the first moment; adam"),
     Rate(MEMBER(outer.beta2), "decay of the second moment; adam"),
     Number(MEMBER(outer.epsilon), 1e-30, 1, "keeps the division finite; adam"),
+    OptionalText(MEMBER(outer.plugin), "path of a shared library with a merge rule or outer optimizer of your own (include/interlude/merge_plugin.h); empty: none; only the coordinator loads it"),
+    OptionalText(MEMBER(outer.plugin_config), "text handed to the plug-in"),
   };
   return table;
 }
@@ -222,9 +238,9 @@ Status Key::CheckRange(const KeyValue& value) const {
                                 nearest ? fmt::format("; did you mean {}?", Quoted(*nearest)) : "");
   } else if (type == KeyType::kText) {
     const std::string& text = std::get<std::string>(value);
-    if (text.empty() || std::any_of(text.begin(), text.end(), IsControl)) {
-      return InvalidArgumentError("{} must be neither empty nor contain control characters",
-                                  full_name);
+    if ((text.empty() && !may_be_empty) || std::any_of(text.begin(), text.end(), IsControl)) {
+      return InvalidArgumentError("{} must {} contain control characters", full_name,
+                                  may_be_empty ? "not" : "be neither empty nor");
     }
   }
   if (inside) return OkStatus();

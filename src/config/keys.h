@@ -32,6 +32,8 @@ struct Key {
   double low = 0;
   double high = 0;
   bool high_excluded = false;
+  // text
+  bool may_be_empty = false;
   // choice
   std::vector<std::string_view> choices;
 

@@ -49,7 +49,7 @@ TEST(Keys, MapChoicesToTheEnumOfTheSameName) {
   FindKey("model.kind")->set(KeyValue("synthetic"), config);
   FindKey("train.optimizer")->set(KeyValue("sgd"), config);
   FindKey("train.schedule")->set(KeyValue("constant"), config);
-  FindKey("outer.merge")->set(KeyValue("mean"), config);
+  FindKey("outer.merge")->set(KeyValue("coordinate_median"), config);
   FindKey("outer.optimizer")->set(KeyValue("adam"), config);
   EXPECT_EQ(config.round.codec, CodecKind::kFp32);
   EXPECT_EQ(config.round.exchange, ExchangeMode::kBarrier);
@@ -57,7 +57,7 @@ TEST(Keys, MapChoicesToTheEnumOfTheSameName) {
   EXPECT_EQ(config.model.kind, ModelKind::kSynthetic);
   EXPECT_EQ(config.train.optimizer, LocalOptimizerKind::kSgd);
   EXPECT_EQ(config.train.schedule, ScheduleKind::kConstant);
-  EXPECT_EQ(config.outer.merge, MergeRuleKind::kMean);
+  EXPECT_EQ(config.outer.merge, MergeRuleKind::kCoordinateMedian);
   EXPECT_EQ(config.outer.optimizer, OuterOptimizerKind::kAdam);
 }
 

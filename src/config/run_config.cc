@@ -169,6 +169,12 @@ Status CheckTogether(const RunConfig& config, const std::vector<TomlEntry>& entr
     INTERLUDE_RETURN_IF_ERROR(require_multiple("model.image_size", model.image_size,
                                                "model.patch_size", model.patch_size));
   }
+  const double bound = config.outer.norm_bound;
+  if (bound > 0 && bound < 1) {
+    return InvalidArgumentError(
+        "outer.norm_bound = {} would shorten the median delta too{}; write 0 (off) or at least 1",
+        bound, AtEither(entries, source, "outer.norm_bound", "outer.norm_bound"));
+  }
   return require_multiple("round.chunk_params", config.round.chunk_params, "the block size", 64);
 }
 

@@ -14,7 +14,7 @@ namespace interlude {
 enum class ModelKind { kVit, kConvNet, kSynthetic };
 enum class LocalOptimizerKind { kAdamW, kSgd };
 enum class ScheduleKind { kCosine, kConstant };
-enum class MergeRuleKind { kWeightedMean, kMean };
+enum class MergeRuleKind { kWeightedMean, kMean, kTrimmedMean, kCoordinateMedian };
 enum class OuterOptimizerKind { kNesterov, kSgd, kAdam };
 enum class CodecKind { kQ4, kFp32 };
 enum class ExchangeMode { kPipelined, kBarrier };
@@ -90,12 +90,16 @@ struct RoundConfig {
 /// [outer]: merge rule and outer optimizer.
 struct OuterConfig {
   MergeRuleKind merge = MergeRuleKind::kWeightedMean;
+  double trim = 0.25;     // trimmed_mean: share cut from each end
+  double norm_bound = 0;  // longest delta of a chunk, in medians; 0: off; else at least 1
   OuterOptimizerKind optimizer = OuterOptimizerKind::kNesterov;
   double learning_rate = 0.7;
-  double momentum = 0.9;  // nesterov
-  double beta1 = 0.9;     // adam
-  double beta2 = 0.95;    // adam
-  double epsilon = 1e-8;  // adam
+  double momentum = 0.9;      // nesterov
+  double beta1 = 0.9;         // adam
+  double beta2 = 0.95;        // adam
+  double epsilon = 1e-8;      // adam
+  std::string plugin;         // shared library with a merge rule or outer optimizer; empty: none
+  std::string plugin_config;  // text handed to it
 
   friend bool operator==(const OuterConfig&, const OuterConfig&) = default;
 };

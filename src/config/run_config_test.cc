@@ -131,6 +131,20 @@ TEST(ParseRunConfig, RefusesADirectoryThatIsEmptyOrHasControlCharacters) {
   EXPECT_THAT(ErrorOf("[data]\ndirectory = \"a\\nb\"\n"), HasSubstr("control characters"));
 }
 
+TEST(ParseRunConfig, RefusesANormBoundBelowTheMedian) {
+  EXPECT_EQ(ErrorOf("[outer]\nnorm_bound = 0.5\n"),
+            "outer.norm_bound = 0.5 would shorten the median delta too at x.toml:2:14; write 0 "
+            "(off) or at least 1");
+  EXPECT_EQ(ErrorOf("[outer]\nnorm_bound = 1\n"), "no error");
+  EXPECT_THAT(ErrorOf("[outer]\ntrim = 0.5\n"), HasSubstr("out of range 0 to below 0.5"));
+}
+
+TEST(ParseRunConfig, APluginMayBeNoneAndHasNoControlCharacters) {
+  EXPECT_EQ(ErrorOf("[outer]\nplugin = \"\"\nplugin_config = \"a=1, b\"\n"), "no error");
+  EXPECT_THAT(ErrorOf("[outer]\nplugin_config = \"a\\nb\"\n"),
+              HasSubstr("outer.plugin_config must not contain control characters"));
+}
+
 TEST(ParseRunConfig, NamesBothKeysWhenValuesDoNotFitTogether) {
   EXPECT_EQ(ErrorOf("[model]\nhidden_size = 90\n"),
             "model.hidden_size = 90 is not a multiple of model.heads = 4 at x.toml:2:15");

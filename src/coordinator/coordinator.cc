@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <ctime>
+#include <optional>
 #include <thread>
 
 #include "base/cpu_quota.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "coordinator/chunk_merge.h"
 #include "coordinator/ledger_book.h"
 #include "coordinator/recovery.h"
 #include "coordinator/round_thread.h"
@@ -68,6 +70,9 @@ class CoordinatorImpl final : public Coordinator {
     const int pollers = std::max(1, limits.UsableCores() / 2);
     LogInfo("{}; merge pool {} threads, gRPC pollers {}", limits.ToString(), threads, pollers);
 
+    // Loads a merge plug-in, which stays loaded: what does not fit is to be seen before anyone
+    // joins.
+    INTERLUDE_ASSIGN_OR_RETURN(merge_, ChunkMerge::Create(options_.config));
     // Before anything is written. Who comes already is heard when the round thread runs.
     INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer(options_.listen, pollers, service_));
     INTERLUDE_ASSIGN_OR_RETURN(
@@ -110,6 +115,10 @@ class CoordinatorImpl final : public Coordinator {
     book_->Meta(kMetaExchange,
                 config.round.exchange == ExchangeMode::kBarrier ? "barrier" : "pipelined");
     book_->Meta(kMetaCodec, config.round.codec == CodecKind::kFp32 ? "fp32" : "q4");
+    if (const MergePlugin* plugin = merge_->plugin()) {
+      book_->Meta("merge_plugin", plugin->name());
+      book_->Meta("merge_plugin_hash", plugin->hash().ToHex());
+    }
   }
 
   /// Gives the workers a moment to take their goodbye and go.
@@ -128,6 +137,7 @@ class CoordinatorImpl final : public Coordinator {
   SharedState shared_;
   CoordinatorService service_;
   RunDirectory directory_;
+  std::optional<ChunkMerge> merge_;
   Server server_;
   std::unique_ptr<LedgerBook> book_;
   std::unique_ptr<RoundThread> round_thread_;

@@ -1,6 +1,6 @@
-// The coordinator's arithmetic: base, outer state and residual, and what happens to one chunk:
-// decode and average, outer step, encode the sync delta, hash the new base, all in one pass over
-// memory. Chunks are merged side by side by the threads of a pool; no working memory is kept.
+// What the coordinator keeps of the model: base, outer state, residual, and the base's hashes. What
+// a merge does with a chunk of them is in chunk_merge.h. Chunks are merged side by side by the
+// threads of a pool; no working memory is kept.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,10 @@
 #include "base/memory_account.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "codec/chunk_codec.h"
 #include "config/run_config.h"
+#include "coordinator/chunk_merge.h"
 #include "layout/layout.h"
 #include "ledger/recorder.h"
-#include "optim/outer_optimizer.h"
 #include "protocol/types.h"
 #include "wire/chunk_stream.h"
 
@@ -24,7 +23,7 @@ namespace interlude {
 class Merger {
  public:
   /// Takes memory for base, outer state and (with q4) residual: ResourceExhausted when the machine
-  /// has not that much free, with both figures.
+  /// has not that much free, with both figures. Errors of ChunkMerge::Create.
   static StatusOr<std::unique_ptr<Merger>> Create(const Layout& layout, const RunConfig& config);
 
   /// The first base arrives here; then hash it with HashBase.
@@ -34,28 +33,25 @@ class Merger {
 
   /// Merges one chunk: `payloads[k]` is the k-th contributor's. Writes the sync payload to `sync`
   /// (EncodedBytes of the chunk), updates base, outer state, residual and the chunk's hash, and
-  /// returns the hashes. The outer step's number is the round's. DataLoss when the update is not
-  /// finite; the chunk's base, outer state and residual are then unspecified and the run cannot go
-  /// on from them. Any thread; each chunk one thread at a time.
+  /// returns the hashes. The outer step's number is the round's. Without contributors the sync
+  /// payload is of zeros and nothing moves (ChunkMerge::Merge). `report`, where given, says what
+  /// the rule did to each. DataLoss when the update is not finite, Internal when a plug-in fails;
+  /// the chunk's base, outer state and residual are then unspecified and the run cannot go on from
+  /// them. Any thread; each chunk one thread at a time.
   StatusOr<ChunkHashes> MergeChunk(const MergeOrder& order,
                                    const std::vector<std::span<const std::byte>>& payloads,
-                                   std::span<std::byte> sync, PhaseTimer& timer);
+                                   std::span<std::byte> sync, PhaseTimer& timer,
+                                   MergeReport* report = nullptr);
 
   /// Any thread: copies a chunk of the base as it is between two merges of it, and returns its
   /// hashes and the round after which it stands. `out` has the chunk's size.
   ChunkHashes CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const;
 
   /// All that is kept of one chunk.
-  struct ChunkState {
-    std::span<float> base;
-    std::span<float> outer;     // the outer optimizer's values, OuterStatePerParam a parameter
-    std::span<float> residual;  // empty with fp32
-  };
-  /// Sizes of it, in values.
-  ChunkState StateOf(uint32_t chunk);
+  ChunkArrays StateOf(uint32_t chunk);
   /// Any thread: copies it as it is between two merges of the chunk, and returns the base's hash
   /// and round. The spans have StateOf's sizes.
-  ChunkHashes CopyState(uint32_t chunk, const ChunkState& out);
+  ChunkHashes CopyState(uint32_t chunk, const ChunkArrays& out);
   /// Before the first merge: what was written to StateOf(chunk) stands after `round` rounds.
   /// DataLoss when the base hashes to something else.
   Status Restore(uint32_t chunk, uint32_t round, const Hash128& base_hash);
@@ -64,20 +60,18 @@ class Merger {
   std::span<const float> base() const { return base_.floats(); }
   std::span<const std::byte> BaseChunk(uint32_t chunk) const;
   const Layout& layout() const { return layout_; }
-  Codec codec() const { return codec_; }
+  Codec codec() const { return merge_.codec(); }
+  /// Values of outer state kept for each parameter, by the optimizer or the plug-in.
+  size_t state_per_param() const { return merge_.state_per_param(); }
   /// While no chunk is being merged.
   const std::vector<Hash128>& chunk_hashes() const { return chunk_hashes_; }
   Hash128 Root() const { return RootHash(chunk_hashes_); }
 
  private:
-  Merger(const Layout& layout, const RunConfig& config);
-
-  std::vector<float> WeightsOf(const MergeOrder& order) const;
+  Merger(const Layout& layout, ChunkMerge merge);
 
   const Layout layout_;
-  const Codec codec_;
-  const MergeRuleKind rule_;
-  const OuterOptimizerOptions optimizer_;
+  const ChunkMerge merge_;
   Buffer base_;
   Buffer state_;     // chunk after chunk, each chunk's moments one after the other
   Buffer residual_;  // what encoding the sync delta lost; empty with fp32
@@ -86,9 +80,5 @@ class Merger {
   /// One for each chunk: held while its base, hash and round change, and while they are copied.
   const std::unique_ptr<Mutex[]> chunk_mutexes_;
 };
-
-/// The codec and optimizer that a configuration names.
-Codec CodecOf(const RunConfig& config);
-OuterOptimizerOptions OuterOptimizerOf(const RunConfig& config);
 
 }  // namespace interlude

@@ -28,8 +28,8 @@ StatusOr<Loaded> Load(const std::string& path, int threads) {
   Status first_failure;
   for (uint32_t chunk = 0; chunk < loaded.header.layout.num_chunks(); ++chunk) {
     pool.Submit([&, chunk] {
-      const Merger::ChunkState state = loaded.merger->StateOf(chunk);
-      Status status = reader.ReadChunk(chunk, state.base, state.outer, state.residual);
+      const ChunkArrays state = loaded.merger->StateOf(chunk);
+      Status status = reader.ReadChunk(chunk, state.base, state.state, state.residual);
       if (status.ok()) {
         status = loaded.merger->Restore(chunk, reader.ChunkRound(chunk), reader.BaseHash(chunk));
       }

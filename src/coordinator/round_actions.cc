@@ -96,8 +96,7 @@ void RoundThread::StartSnapshots() {
   identity.software = kSoftwareVersion;
   identity.config = FormatRunConfig(options_.config);
   identity.layout = exchange_->merger->layout();
-  identity.state_per_param =
-      static_cast<uint32_t>(OuterStatePerParam(OuterOptimizerOf(options_.config).type));
+  identity.state_per_param = static_cast<uint32_t>(exchange_->merger->state_per_param());
   identity.has_residual = exchange_->merger->codec() == Codec::kQ4;
   snapshotter_ = std::make_unique<Snapshotter>(
       options_.directory + "/snapshots", std::move(identity), *exchange_->merger,

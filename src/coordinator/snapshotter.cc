@@ -64,26 +64,26 @@ Status Snapshotter::Write(uint32_t round) {
   header.round = round;
   INTERLUDE_ASSIGN_OR_RETURN(SnapshotWriter writer,
                              SnapshotWriter::Create(SnapshotPath(directory_, round), header));
-  const Merger::ChunkState most = merger_.StateOf(0);
+  const ChunkArrays most = merger_.StateOf(0);
   Buffer base = Buffer::Floats("snapshot chunk", most.base.size());
-  Buffer outer = Buffer::Floats("snapshot chunk", most.outer.size());
+  Buffer outer = Buffer::Floats("snapshot chunk", most.state.size());
   Buffer residual = Buffer::Floats("snapshot chunk", most.residual.size());
   for (uint32_t chunk = 0; chunk < merger_.layout().num_chunks(); ++chunk) {
     {
       MutexLock lock(mutex_);
       if (stop_) return CancelledError("the run has ended");
     }
-    const Merger::ChunkState size = merger_.StateOf(chunk);
-    const Merger::ChunkState copy{.base = base.floats().first(size.base.size()),
-                                  .outer = outer.floats().first(size.outer.size()),
-                                  .residual = residual.floats().first(size.residual.size())};
+    const ChunkArrays size = merger_.StateOf(chunk);
+    const ChunkArrays copy{.base = base.floats().first(size.base.size()),
+                           .state = outer.floats().first(size.state.size()),
+                           .residual = residual.floats().first(size.residual.size())};
     const ChunkHashes hashes = merger_.CopyState(chunk, copy);
     CrashPoint();
     INTERLUDE_RETURN_IF_ERROR(writer.Append({.chunk = chunk,
                                              .round = hashes.base_round,
                                              .base_hash = hashes.base,
                                              .base = copy.base,
-                                             .state = copy.outer,
+                                             .state = copy.state,
                                              .residual = copy.residual}));
   }
   CrashPoint();
