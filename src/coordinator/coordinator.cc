@@ -15,6 +15,7 @@
 #include "coordinator/round_thread.h"
 #include "coordinator/service.h"
 #include "coordinator/shared_state.h"
+#include "wire/address.h"
 
 namespace interlude {
 namespace {
@@ -29,6 +30,16 @@ Status MakeRunDirectory(const std::string& directory) {
                               directory);
   }
   return OkStatus();
+}
+
+/// Nobody opens a port to others without having said that everybody may join.
+Status CheckExposure(const CoordinatorOptions& options) {
+  if (options.keys || options.insecure || IsLoopback(options.listen)) return OkStatus();
+  return InvalidArgumentError(
+      "other machines can reach {}, and without keys anybody there could read along and join: make "
+      "keys with interlude keys init DIR and give --keys DIR, or give --insecure on a network that "
+      "you trust wholly",
+      options.listen);
 }
 
 std::string MakeRunId(const Clock& clock, uint64_t seed) {
@@ -64,7 +75,7 @@ class CoordinatorImpl final : public Coordinator {
         clock_(clock),
         observer_(observer != nullptr ? *observer : silent_),
         shared_(clock, options.config.round.retained_syncs),
-        service_(shared_) {}
+        service_(shared_, options_.workers, keys()) {}
 
   ~CoordinatorImpl() override {
     Stop("the coordinator is going away");
@@ -79,8 +90,13 @@ class CoordinatorImpl final : public Coordinator {
     const int pollers = std::max(1, limits.UsableCores() / 2);
     LogInfo("{}; merge pool {} threads, gRPC pollers {}", limits.ToString(), threads, pollers);
 
+    INTERLUDE_RETURN_IF_ERROR(CheckExposure(options_));
     INTERLUDE_RETURN_IF_ERROR(MakeRunDirectory(options_.directory));
-    INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer(options_.listen, pollers, service_));
+    INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer({.listen = options_.listen,
+                                                     .pollers = pollers,
+                                                     .workers = options_.workers,
+                                                     .keys = keys()},
+                                                    service_));
     INTERLUDE_ASSIGN_OR_RETURN(auto database, RunDatabase::Create(options_.directory + "/run.db"));
     book_ = std::make_unique<LedgerBook>(std::move(database), shared_.spans, clock_);
     const std::string run_id = MakeRunId(clock_, options_.config.seed);
@@ -103,6 +119,8 @@ class CoordinatorImpl final : public Coordinator {
   void Stop(const std::string& reason) override { shared_.events.Push(StopEvent{reason}); }
 
  private:
+  const TransportKeys* keys() const { return options_.keys ? &*options_.keys : nullptr; }
+
   void WriteMeta(const std::string& run_id) {
     const RunConfig& config = options_.config;
     book_->Meta("run_id", run_id);

@@ -31,6 +31,8 @@ struct Session {
   std::atomic<bool> may_download{false};
   /// Set by the round thread when the worker takes part in rounds: none passes without it.
   std::atomic<bool> member{false};
+  /// Uploads and downloads that are under way.
+  std::atomic<uint32_t> bulk_streams{0};
 
   /// The round thread, when it lets an upload begin. Of several upload streams of one worker (a
   /// broken one may linger) only the newest may store: its generation, for Store.
