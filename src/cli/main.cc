@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   interlude::AddReportCommand(app, chosen);
   interlude::AddBenchCommand(app, chosen);
   interlude::AddConfigCommand(app, chosen);
-  for (const char* name : {"run", "coordinator", "worker"})
+  interlude::AddKeysCommand(app, chosen);
+  for (const char* name : {"run", "coordinator", "worker", "keys"})
     app.get_subcommand(name)->group("Train");
   for (const char* name : {"report", "bench", "config"}) app.get_subcommand(name)->group("Look");
   app.require_subcommand(1);

@@ -118,6 +118,18 @@ Status CheckRunDirectory(const std::string& directory) {
   return OkStatus();
 }
 
+void AddSecurityOptions(CLI::App& app, SecurityOptions& options) {
+  CLI::Option* keys =
+      app.add_option(
+             "--keys", options.keys,
+             "This machine's files of interlude keys init; needed where the other side is on "
+             "another machine")
+          ->type_name("DIR");
+  app.add_flag("--insecure", options.insecure,
+               "Without keys all the same: anybody on the network may read along and join")
+      ->excludes(keys);
+}
+
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
   app.add_option("--coordinator", options.coordinator, "Where the coordinator listens")
       ->type_name("HOST:PORT")
@@ -131,6 +143,7 @@ void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
       app, options.threads,
       "Threads for training and codec; without it what the configuration or the usable "
       "cores say");
+  AddSecurityOptions(app, options.security);
 }
 
 std::vector<std::string> WorkerCommand(const std::string& program,
@@ -139,6 +152,9 @@ std::vector<std::string> WorkerCommand(const std::string& program,
   if (options.id) command.insert(command.end(), {"--id", std::to_string(*options.id)});
   if (options.threads > 0)
     command.insert(command.end(), {"--threads", std::to_string(options.threads)});
+  if (!options.security.keys.empty())
+    command.insert(command.end(), {"--keys", options.security.keys});
+  if (options.security.insecure) command.push_back("--insecure");
   return command;
 }
 

@@ -43,14 +43,24 @@ CLI::Option* AddListenOption(CLI::App& app, std::string& listen);
 /// AlreadyExists, with what to do, when the directory holds a run.
 Status CheckRunDirectory(const std::string& directory);
 
+/// Who may take part in a run whose processes are on several machines.
+struct SecurityOptions {
+  std::string keys;  // directory; empty: not given
+  bool insecure = false;
+};
+
+/// --keys --insecure
+void AddSecurityOptions(CLI::App& app, SecurityOptions& options);
+
 /// What `interlude worker` and `interlude-worker` have in common.
 struct WorkerCommandOptions {
   std::string coordinator;
   std::optional<int> id;
   int threads = 0;  // 0: not given
+  SecurityOptions security;
 };
 
-/// --coordinator --id --threads
+/// --coordinator --id --threads --keys --insecure
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
 /// The command line of `program` that gives these options.
 std::vector<std::string> WorkerCommand(const std::string& program,
