@@ -24,6 +24,12 @@ if(INTERLUDE_SANITIZE)
   target_link_options(interlude_options INTERFACE -fsanitize=${INTERLUDE_SANITIZE})
 endif()
 
+if(INTERLUDE_FUZZ)
+  # So that libFuzzer sees which code an input reaches; the programs themselves link it.
+  target_compile_options(interlude_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(interlude_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(INTERLUDE_CCACHE ccache)
 if(INTERLUDE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_SOURCE_DIR};CCACHE_NOHASHDIR=1;${INTERLUDE_CCACHE}")

@@ -69,6 +69,7 @@ RunConfig SyntheticConfig(uint64_t params, uint64_t chunk_params, uint32_t round
   config.round.rounds = rounds;
   config.round.local_steps = 4;
   config.round.chunk_params = chunk_params;
+  config.round.patience = 0;  // a busy machine makes nobody late
   return config;
 }
 
@@ -105,6 +106,7 @@ ClusterResult RunCluster(const ClusterOptions& options) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  (*coordinator)->Stop("all workers are gone");  // it would wait for others
   result.outcome = (*coordinator)->Wait();
   result.parameters = final_parameters.Take();
   return result;

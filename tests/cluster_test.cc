@@ -355,7 +355,7 @@ TEST(Cluster, ADirectoryThatHoldsARunIsRefused) {
   ASSERT_TRUE(RunCluster(options).outcome.ok());
   const ClusterResult second = RunCluster(options);
   ASSERT_EQ(second.outcome.status().code(), StatusCode::kAlreadyExists);
-  EXPECT_THAT(second.outcome.status().message(), HasSubstr("already holds a run"));
+  EXPECT_THAT(second.outcome.status().message(), HasSubstr("already holds a finished run"));
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST_F(ProcessTest, ARunEndsWellAndCanBeReadAfterwards) {
 
   Process again(Run(3));
   EXPECT_EQ(again.AwaitExit(), kExitUsage);
-  EXPECT_THAT(again.output(), HasSubstr("already holds a run"));
+  EXPECT_THAT(again.output(), HasSubstr("already holds a finished run"));
 }
 
 TEST_F(ProcessTest, TwoRunsOfOneSeedAgree) {

@@ -68,9 +68,10 @@ StatusOr<SupervisionPlan> MakePlan(const BenchRun& run, MemorySampler& sampler,
   plan.worker_command = [&coordinator, worker_program, threads](uint32_t worker,
                                                                 const std::string& address) {
     if (!coordinator.before) coordinator.before = coordinator.Look();
-    return WorkerCommand(
-        worker_program,
-        {.coordinator = address, .id = static_cast<int>(worker), .threads = threads});
+    return WorkerCommand(worker_program, {.coordinator = address,
+                                          .id = static_cast<int>(worker),
+                                          .threads = threads,
+                                          .reconnect_s = 0});
   };
   // It has a big model to write and, by now, to give back.
   plan.grace = std::chrono::minutes(3);

@@ -57,6 +57,18 @@ void ProgressPrinter::WorkerLeft(WorkerId worker, const std::string& reason) {
   PrintUnlessQuiet(fmt::format("worker {} left: {}", worker, reason));
 }
 
+void ProgressPrinter::WorkerLost(WorkerId worker, const std::string& reason) {
+  PrintUnlessQuiet(fmt::format("worker {} is cut off ({}); it is awaited", worker, reason));
+}
+
+void ProgressPrinter::WorkerReturned(WorkerId worker) {
+  PrintUnlessQuiet(fmt::format("worker {} is back", worker));
+}
+
+void ProgressPrinter::WorkerLate(WorkerId /*worker*/, const std::string& reason) {
+  PrintUnlessQuiet(reason);
+}
+
 void ProgressPrinter::CatchUpBegan(WorkerId worker, uint32_t committed_rounds) {
   PrintUnlessQuiet(fmt::format("worker {} catches up with round {}; the others go on", worker,
                                committed_rounds));

@@ -43,6 +43,9 @@ class ProgressPrinter final : public RunObserver {
   void WorkerJoined(WorkerId worker, const std::string& host, uint32_t present,
                     uint32_t wanted) override;
   void WorkerLeft(WorkerId worker, const std::string& reason) override;
+  void WorkerLost(WorkerId worker, const std::string& reason) override;
+  void WorkerReturned(WorkerId worker) override;
+  void WorkerLate(WorkerId worker, const std::string& reason) override;
   void CatchUpBegan(WorkerId worker, uint32_t committed_rounds) override;
   void CaughtUp(WorkerId worker, uint32_t round) override;
   void RunStarted(size_t total_params, uint32_t num_chunks) override;

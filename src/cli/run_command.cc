@@ -69,8 +69,10 @@ SupervisionPlan MakePlan(const RunOptions& options, const Prepared& prepared) {
   };
   plan.worker_command = [program = prepared.worker_program, threads](uint32_t worker,
                                                                      const std::string& address) {
-    return WorkerCommand(
-        program, {.coordinator = address, .id = static_cast<int>(worker), .threads = threads});
+    return WorkerCommand(program, {.coordinator = address,
+                                   .id = static_cast<int>(worker),
+                                   .threads = threads,
+                                   .reconnect_s = 0});  // nobody would start the coordinator again
   };
   plan.notice = [](const std::string& message) { fmt::print(stderr, "\n{}\n", message); };
   return plan;

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "ledger/run_database.h"
+
 namespace interlude {
 namespace {
 
@@ -106,11 +108,14 @@ CLI::Option* AddListenOption(CLI::App& app, std::string& listen) {
 Status CheckRunDirectory(const std::string& directory) {
   const std::filesystem::path path(directory);
   std::error_code error;
-  if (std::filesystem::exists(path / "run.db", error)) {
-    return AlreadyExistsError(
-        "{} already holds a run: choose another --dir, or remove it first (interlude report {} "
-        "shows it)",
-        directory, directory);
+  if (const auto database = RunDatabase::OpenReadOnly((path / "run.db").string()); database.ok()) {
+    const auto outcome = (*database)->GetMeta(kMetaOutcome);
+    if (outcome.ok() && *outcome == "finished") {
+      return AlreadyExistsError(
+          "{} already holds a finished run: choose another --dir, or remove it first (interlude "
+          "report {} shows it)",
+          directory, directory);
+    }
   }
   if (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error)) {
     return InvalidArgumentError("--dir {} is a file; give a directory", directory);
@@ -143,6 +148,14 @@ void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
       app, options.threads,
       "Threads for training and codec; without it what the configuration or the usable "
       "cores say");
+  app.add_option("--reconnect-for", options.reconnect_s,
+                 "How long to try to come back when the coordinator is lost; 0: not at all")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0, 7 * 86'400).description(""))
+      ->capture_default_str();
+  app.add_flag("--finish-round", options.finish_round,
+               "When told to stop (SIGTERM, Ctrl-C), finish the round first; a second signal stops "
+               "at once");
   AddSecurityOptions(app, options.security);
 }
 
@@ -152,6 +165,9 @@ std::vector<std::string> WorkerCommand(const std::string& program,
   if (options.id) command.insert(command.end(), {"--id", std::to_string(*options.id)});
   if (options.threads > 0)
     command.insert(command.end(), {"--threads", std::to_string(options.threads)});
+  if (options.reconnect_s != kReconnectSeconds)
+    command.insert(command.end(), {"--reconnect-for", std::to_string(options.reconnect_s)});
+  if (options.finish_round) command.emplace_back("--finish-round");
   if (!options.security.keys.empty())
     command.insert(command.end(), {"--keys", options.security.keys});
   if (options.security.insecure) command.push_back("--insecure");

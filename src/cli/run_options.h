@@ -40,8 +40,12 @@ void AddRunOptions(CLI::App& app, RunOptions& options);
 /// --listen
 CLI::Option* AddListenOption(CLI::App& app, std::string& listen);
 
-/// AlreadyExists, with what to do, when the directory holds a run.
+/// AlreadyExists, with what to do, when the directory holds a finished run; one that is not
+/// finished is gone on with.
 Status CheckRunDirectory(const std::string& directory);
+
+/// How long a worker tries to come back when it is not told.
+inline constexpr int kReconnectSeconds = 900;
 
 /// Who may take part in a run whose processes are on several machines.
 struct SecurityOptions {
@@ -57,10 +61,12 @@ struct WorkerCommandOptions {
   std::string coordinator;
   std::optional<int> id;
   int threads = 0;  // 0: not given
+  int reconnect_s = kReconnectSeconds;
+  bool finish_round = false;
   SecurityOptions security;
 };
 
-/// --coordinator --id --threads --keys --insecure
+/// --coordinator --id --threads --reconnect-for --finish-round --keys --insecure
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
 /// The command line of `program` that gives these options.
 std::vector<std::string> WorkerCommand(const std::string& program,

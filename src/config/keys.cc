@@ -131,6 +131,11 @@ const std::vector<Key>& Table() {
     Simple(KeyType::kBoolean, MEMBER(round.error_feedback), "workers keep what encoding lost for the next round; 4 bytes a parameter"),
     Choice(MEMBER(round.persistence), {"on_demand", "every_round"}, "when a full model is saved; every_round for comparison"),
     Integer(MEMBER(round.retained_syncs), 2, 1000, "committed rounds whose sync deltas stay on disk for workers that catch up"),
+    Integer(MEMBER(round.snapshot_every), 1, 400, "rounds between snapshots of the coordinator's state; deltas stay on disk for twice as many"),
+    Number(MEMBER(round.quorum), 0, 1, "share of a round's members that must have delivered a chunk before it is closed without one that is late"),
+    Number(MEMBER(round.patience), 0, 1000, "a worker is late beyond so many times its usual time; 0: workers that are connected are waited for without end"),
+    Number(MEMBER(round.reconnect_s), 0, 86'400, "how long a round waits for a worker whose connection broke"),
+    Integer(MEMBER(round.max_refusals), 1, kMillion, "a worker is excluded after so many updates or messages that were wrong"),
     Integer(MEMBER(round.evaluate_every), 0, kMillion, "rounds between evaluations on the test set; 0: only at the end"),
 
     Choice(MEMBER(outer.merge), {"weighted_mean", "mean"}, "weighted by the samples that each worker saw"),

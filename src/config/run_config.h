@@ -77,6 +77,11 @@ struct RoundConfig {
   bool error_feedback = false;       // the worker keeps what encoding lost; 4 bytes a parameter
   PersistenceMode persistence = PersistenceMode::kOnDemand;
   uint32_t retained_syncs = 4;  // committed rounds whose sync deltas stay for those that catch up
+  uint32_t snapshot_every = 4;  // rounds between snapshots of the coordinator's state
+  double quorum = 0.5;          // share of the members without which no chunk is closed
+  double patience = 3;          // a worker is late beyond so many times its usual time; 0: never
+  double reconnect_s = 2;       // a worker whose connection broke is awaited so long
+  uint32_t max_refusals = 3;    // wrong updates or messages after which a worker is excluded
   uint32_t evaluate_every = 0;  // rounds; 0 means only at the end
 
   friend bool operator==(const RoundConfig&, const RoundConfig&) = default;

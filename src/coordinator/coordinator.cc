@@ -5,32 +5,21 @@
 
 #include <chrono>
 #include <ctime>
-#include <filesystem>
 #include <thread>
 
 #include "base/cpu_quota.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "coordinator/ledger_book.h"
+#include "coordinator/recovery.h"
 #include "coordinator/round_thread.h"
+#include "coordinator/run_directory.h"
 #include "coordinator/service.h"
 #include "coordinator/shared_state.h"
 #include "wire/address.h"
 
 namespace interlude {
 namespace {
-
-Status MakeRunDirectory(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error)
-    return ErrnoError(error.value(), fmt::format("cannot make the run directory {}", directory));
-  if (std::filesystem::exists(directory + "/run.db", error)) {
-    return AlreadyExistsError("{} already holds a run: choose another --dir, or delete it",
-                              directory);
-  }
-  return OkStatus();
-}
 
 /// Nobody opens a port to others without having said that everybody may join.
 Status CheckExposure(const CoordinatorOptions& options) {
@@ -91,18 +80,24 @@ class CoordinatorImpl final : public Coordinator {
     LogInfo("{}; merge pool {} threads, gRPC pollers {}", limits.ToString(), threads, pollers);
 
     INTERLUDE_RETURN_IF_ERROR(CheckExposure(options_));
-    INTERLUDE_RETURN_IF_ERROR(MakeRunDirectory(options_.directory));
+    INTERLUDE_ASSIGN_OR_RETURN(
+        directory_, OpenRunDirectory(options_.directory, options_.config, options_.workers));
+    INTERLUDE_ASSIGN_OR_RETURN(
+        std::optional<RecoveredRun> recovered,
+        RecoverRun({options_.directory, options_.config, options_.workers, threads}, clock_));
     INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer({.listen = options_.listen,
                                                      .pollers = pollers,
                                                      .workers = options_.workers,
                                                      .keys = keys()},
                                                     service_));
-    INTERLUDE_ASSIGN_OR_RETURN(auto database, RunDatabase::Create(options_.directory + "/run.db"));
-    book_ = std::make_unique<LedgerBook>(std::move(database), shared_.spans, clock_);
-    const std::string run_id = MakeRunId(clock_, options_.config.seed);
+    const std::string run_id = recovered           ? recovered->run_id
+                               : directory_.run_id ? *directory_.run_id
+                                                   : MakeRunId(clock_, options_.config.seed);
+    book_ = std::make_unique<LedgerBook>(std::move(directory_.database), shared_.spans, clock_);
     WriteMeta(run_id);
     round_thread_ =
         std::make_unique<RoundThread>(options_, threads, run_id, shared_, *book_, observer_);
+    if (recovered) round_thread_->Restore(*std::move(recovered));
     thread_ = std::thread([this] { outcome_ = round_thread_->Run(); });
     return OkStatus();
   }
@@ -149,6 +144,7 @@ class CoordinatorImpl final : public Coordinator {
   RunObserver& observer_;
   SharedState shared_;
   CoordinatorService service_;
+  RunDirectory directory_;
   Server server_;
   std::unique_ptr<LedgerBook> book_;
   std::unique_ptr<RoundThread> round_thread_;

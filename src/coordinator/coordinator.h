@@ -18,7 +18,8 @@ namespace interlude {
 struct CoordinatorOptions {
   RunConfig config;
   uint32_t workers = 1;
-  /// Where run.db, the journal and model.safetensors go. Must not hold a run yet; made when absent.
+  /// Where run.db, the journal, the snapshots and model.safetensors go; made when absent. A run in
+  /// it that was not finished is gone on with.
   std::string directory;
   /// "127.0.0.1:0" lets the kernel choose the port; see Coordinator::address.
   std::string listen = "127.0.0.1:0";
@@ -39,6 +40,11 @@ class RunObserver {
   virtual void WorkerJoined(WorkerId, const std::string& /*host*/, uint32_t /*present*/,
                             uint32_t /*wanted*/) {}
   virtual void WorkerLeft(WorkerId, const std::string& /*reason*/) {}
+  /// A member's connection broke; it is awaited for a while, and then it has left.
+  virtual void WorkerLost(WorkerId, const std::string& /*reason*/) {}
+  virtual void WorkerReturned(WorkerId) {}
+  /// A round goes on without a member that is late.
+  virtual void WorkerLate(WorkerId, const std::string& /*reason*/) {}
   /// A worker that came after the first round has begun makes its base the run's, while the rounds
   /// of the others go on; and the base it has then.
   virtual void CatchUpBegan(WorkerId, uint32_t /*committed_rounds*/) {}
@@ -86,9 +92,9 @@ struct RunOutcome {
 /// Start, then Wait. Stop may come from any thread, also from a signal-watching one.
 class Coordinator {
  public:
-  /// Checks options, makes the run directory, binds the port and serves. Errors: InvalidArgument
-  /// (an open address without keys), AlreadyExists (the directory holds a run), Unavailable (port
-  /// in use: says which, and to choose another), what the disk says.
+  /// Checks options, makes the run directory or takes up the run in it, binds the port and serves.
+  /// Errors: InvalidArgument (an open address without keys), as OpenRunDirectory and RecoverRun,
+  /// Unavailable (port in use: says which, and to choose another), what the disk says.
   static StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options,
                                                       const Clock& clock, RunObserver* observer);
   virtual ~Coordinator() = default;

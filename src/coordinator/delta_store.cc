@@ -12,15 +12,50 @@ std::vector<size_t> ChunkPayloadBytes(const Layout& layout, Codec codec) {
   return bytes;
 }
 
+namespace {
+
+JournalGeometry DeltaGeometry(const Layout& layout, Codec codec, const DeltaStoreOptions& options) {
+  return {.chunk_bytes = ChunkPayloadBytes(layout, codec),
+          .slots = options.workers,
+          .kept_rounds = options.kept_rounds};
+}
+
+JournalGeometry SyncGeometry(const Layout& layout, Codec codec, const DeltaStoreOptions& options) {
+  return {.chunk_bytes = ChunkPayloadBytes(layout, codec),
+          .slots = 1,
+          .kept_rounds = options.retained_syncs + 1};
+}
+
+bool Holds(const Journal& journal, uint32_t round) {
+  const std::vector<uint32_t> rounds = journal.rounds();
+  return std::binary_search(rounds.begin(), rounds.end(), round);
+}
+
+Status BeginUnlessBegun(Journal& journal, uint32_t round) {
+  return Holds(journal, round) ? OkStatus() : journal.BeginRound(round);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Open(const std::string& run_directory,
+                                                       const Layout& layout, Codec codec,
+                                                       const DeltaStoreOptions& options) {
+  INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::Open(run_directory + "/journal",
+                                                         DeltaGeometry(layout, codec, options)));
+  INTERLUDE_ASSIGN_OR_RETURN(
+      auto syncs, Journal::Open(run_directory + "/syncs", SyncGeometry(layout, codec, options)));
+  std::unique_ptr<DeltaStore> store(
+      new DeltaStore(layout, codec, std::move(journal), std::move(syncs)));
+  store->FindSealed();
+  return store;
+}
+
 StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Create(const std::string& run_directory,
                                                          const Layout& layout, Codec codec,
-                                                         uint32_t workers,
-                                                         uint32_t retained_syncs) {
-  JournalGeometry geometry{.chunk_bytes = ChunkPayloadBytes(layout, codec), .slots = workers};
-  INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::Create(run_directory + "/journal", geometry));
-  geometry.slots = 1;
-  geometry.kept_rounds = retained_syncs + 1;
-  auto syncs = Journal::Create(run_directory + "/syncs", geometry);
+                                                         const DeltaStoreOptions& options) {
+  INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::Create(run_directory + "/journal",
+                                                           DeltaGeometry(layout, codec, options)));
+  auto syncs = Journal::Create(run_directory + "/syncs", SyncGeometry(layout, codec, options));
   if (!syncs.ok()) {
     // A disk that is too small for both is not left filled with one.
     journal.reset();
@@ -46,9 +81,23 @@ Status DeltaStore::BeginRound(uint32_t round) {
     while (!sealed_.empty() && std::get<0>(*sealed_.begin()) + 1 < round)
       sealed_.erase(sealed_.begin());
   }
-  INTERLUDE_RETURN_IF_ERROR(journal_->BeginRound(round));
+  INTERLUDE_RETURN_IF_ERROR(BeginUnlessBegun(*journal_, round));
   MutexLock lock(syncs_mutex_);
-  return syncs_->BeginRound(round);
+  return BeginUnlessBegun(*syncs_, round);
+}
+
+void DeltaStore::FindSealed() {
+  const std::vector<uint32_t> rounds = journal_->rounds();
+  for (auto round = rounds.rbegin(); round != rounds.rend() && round - rounds.rbegin() < 2;
+       ++round) {
+    for (uint32_t slot = 0; slot < journal_->geometry().slots; ++slot) {
+      for (uint32_t chunk = 0; chunk < layout_.num_chunks(); ++chunk) {
+        if (!journal_->SealedWhole(*round, slot, chunk)) continue;
+        MutexLock lock(mutex_);
+        sealed_.insert({*round, static_cast<WorkerId>(slot), chunk});
+      }
+    }
+  }
 }
 
 bool DeltaStore::Sealed(uint32_t round, WorkerId worker, uint32_t chunk) const {
@@ -111,6 +160,62 @@ Status DeltaStore::CopySync(uint32_t round, uint32_t chunk, std::span<std::byte>
   INTERLUDE_ASSIGN_OR_RETURN(const std::span<const std::byte> payload, FindSync(round, chunk));
   std::ranges::copy(payload, out.begin());
   return OkStatus();
+}
+
+// ---- records and recovery ----
+
+Status DeltaStore::SetMember(uint32_t round, WorkerId worker, uint64_t samples, uint64_t session) {
+  return journal_->SetMember(round, static_cast<uint32_t>(worker),
+                             {.samples = samples, .session = session});
+}
+
+Status DeltaStore::RecordMerge(const MergeOrder& order) {
+  std::vector<uint32_t> slots;
+  for (const Contributor& contributor : order.contributors)
+    slots.push_back(static_cast<uint32_t>(contributor.worker));
+  return journal_->RecordMerge(order.round, order.chunk, slots);
+}
+
+Status DeltaStore::RecordMerged(uint32_t round, uint32_t chunk, const Hash128& base_hash) {
+  return journal_->RecordMerged(round, chunk, base_hash);
+}
+
+Status DeltaStore::RecordCommit(uint32_t round, const Hash128& root) {
+  return journal_->RecordCommit(round, root);
+}
+
+std::vector<JournalRound> DeltaStore::Recorded() const {
+  std::vector<JournalRound> recorded;
+  for (const uint32_t round : journal_->rounds()) recorded.push_back(journal_->Inspect(round));
+  return recorded;
+}
+
+StatusOr<std::vector<std::span<const std::byte>>> DeltaStore::WholeDeltas(
+    const MergeOrder& order) const {
+  std::vector<std::span<const std::byte>> payloads;
+  for (const Contributor& contributor : order.contributors) {
+    const auto slot = static_cast<uint32_t>(contributor.worker);
+    if (!journal_->SealedWhole(order.round, slot, order.chunk)) {
+      return DataLossError(
+          "journal: round {}, chunk {}, worker {}: the payload is not what was received; the disk "
+          "may be damaged",
+          order.round, order.chunk, contributor.worker);
+    }
+    payloads.push_back(journal_->Read(order.round, slot, order.chunk));
+  }
+  return payloads;
+}
+
+std::span<std::byte> DeltaStore::SyncPlace(uint32_t round, uint32_t chunk,
+                                           std::vector<std::byte>& scratch) {
+  if (Holds(*syncs_, round)) return syncs_->Mutable(round, 0, chunk);
+  scratch.resize(chunk_bytes_[chunk]);
+  return scratch;
+}
+
+std::optional<Hash128> DeltaStore::WholeSync(uint32_t round, uint32_t chunk) const {
+  if (!Holds(*syncs_, round) || !syncs_->SealedWhole(round, 0, chunk)) return std::nullopt;
+  return syncs_->SealOf(round, 0, chunk);
 }
 
 }  // namespace interlude

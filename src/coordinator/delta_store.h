@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -22,16 +23,28 @@ namespace interlude {
 /// Payload bytes of every chunk of a layout.
 std::vector<size_t> ChunkPayloadBytes(const Layout& layout, Codec codec);
 
-/// Any thread, as stated. Two journals: DIR/journal holds the deltas of two rounds, a worker's in
-/// the slot of its id; DIR/syncs holds the sync deltas of the open round and of `retained_syncs`
-/// committed ones before it.
+/// How long what is stored stays.
+struct DeltaStoreOptions {
+  uint32_t workers = 1;
+  uint32_t kept_rounds = 2;     // rounds whose deltas stay, the open one among them
+  uint32_t retained_syncs = 2;  // committed rounds whose sync deltas stay, besides the open one's
+};
+
+/// Any thread, as stated. Two journals: DIR/journal holds the deltas of some rounds, a worker's in
+/// the slot of its id, and what else it takes to make the rounds again; DIR/syncs holds sync
+/// deltas.
 class DeltaStore {
  public:
   static StatusOr<std::unique_ptr<DeltaStore>> Create(const std::string& run_directory,
                                                       const Layout& layout, Codec codec,
-                                                      uint32_t workers, uint32_t retained_syncs);
+                                                      const DeltaStoreOptions& options);
+  /// Takes up what a coordinator that was killed has left. Errors as Journal::Open.
+  static StatusOr<std::unique_ptr<DeltaStore>> Open(const std::string& run_directory,
+                                                    const Layout& layout, Codec codec,
+                                                    const DeltaStoreOptions& options);
 
-  /// Round thread. The deltas of the round before the last and the oldest sync delta are forgotten.
+  /// Round thread. The oldest deltas and the oldest sync delta are forgotten. Does nothing for a
+  /// round that was begun before the coordinator was killed.
   Status BeginRound(uint32_t round);
 
   /// A handler. Stores a piece; does nothing for a sealed chunk. One thread at a time for a worker.
@@ -54,11 +67,32 @@ class DeltaStore {
   /// copy. `out` has the chunk's size.
   Status CopySync(uint32_t round, uint32_t chunk, std::span<std::byte> out) const;
 
+  // The round thread: what it takes to make the round again.
+
+  Status SetMember(uint32_t round, WorkerId worker, uint64_t samples, uint64_t session);
+  Status RecordMerge(const MergeOrder& order);
+  Status RecordMerged(uint32_t round, uint32_t chunk, const Hash128& base_hash);
+  Status RecordCommit(uint32_t round, const Hash128& root);
+
+  // Recovery, before the round thread begins. Different chunks from different threads.
+
+  /// What the journal says of its rounds, ascending.
+  std::vector<JournalRound> Recorded() const;
+  /// The payloads that the order names. DataLoss when one is not what was sealed.
+  StatusOr<std::vector<std::span<const std::byte>>> WholeDeltas(const MergeOrder& order) const;
+  /// Where the sync chunk belongs or, where its round is no longer kept, `scratch`, which is given
+  /// its size.
+  std::span<std::byte> SyncPlace(uint32_t round, uint32_t chunk, std::vector<std::byte>& scratch);
+  /// The payload's hash of a sync chunk that is there and whole.
+  std::optional<Hash128> WholeSync(uint32_t round, uint32_t chunk) const;
+
   const std::vector<size_t>& chunk_bytes() const { return chunk_bytes_; }
 
  private:
   DeltaStore(const Layout& layout, Codec codec, std::unique_ptr<Journal> journal,
              std::unique_ptr<Journal> syncs);
+  /// Those sealed chunks of the newest rounds that are whole.
+  void FindSealed();
   bool Sealed(uint32_t round, WorkerId worker, uint32_t chunk) const;
 
   const Layout layout_;

@@ -51,7 +51,8 @@ StatusOr<SyncPayload> FindSyncPayload(const DownloadCall& call, uint32_t chunk) 
 Status SendSyncChunk(const DownloadCall& call, uint32_t chunk, PhaseTimer& send) {
   const uint32_t round = call.order.round;
   const auto gone = [&] { return call.GivenUp(); };
-  INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes, call.shared.board.Wait(round, chunk, gone));
+  INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes,
+                             call.shared.board.Wait(round, chunk, call.order.worker, gone));
   INTERLUDE_ASSIGN_OR_RETURN(const SyncPayload payload, FindSyncPayload(call, chunk));
   auto scope = send.Enter();
   if (!call.Send(chunk, payload.bytes, hashes, payload.owner)) {

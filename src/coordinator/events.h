@@ -25,6 +25,7 @@ struct JoinEvent {
 struct WorkerSaidEvent {
   std::shared_ptr<Session> session;
   WorkerMessage message;
+  uint32_t number = 0;  // of the message in the worker's stay
 };
 /// The session's stream has ended, whoever ended it.
 struct SessionClosedEvent {
@@ -55,13 +56,19 @@ struct ChunkMergedEvent {
   uint32_t chunk = 0;
   StatusOr<ChunkHashes> hashes;
 };
+/// A snapshot that the round thread had asked for is on disk, or why it is not.
+struct SnapshotEvent {
+  uint32_t round = 0;
+  Status status;
+};
 /// End the run.
 struct StopEvent {
   std::string reason;
 };
 
-using Event = std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent,
-                           ChunkStoredEvent, BaseStoredEvent, ChunkMergedEvent, StopEvent>;
+using Event =
+    std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent, ChunkStoredEvent,
+                 BaseStoredEvent, ChunkMergedEvent, SnapshotEvent, StopEvent>;
 using EventQueue = Queue<Event>;
 
 /// Closes the queue and answers the handlers that wait for an event nobody will handle any more.

@@ -81,6 +81,35 @@ ChunkHashes Merger::CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) cons
   return {chunk_hashes_[chunk], chunk_hashes_[chunk], chunk_rounds_[chunk]};
 }
 
+Merger::ChunkState Merger::StateOf(uint32_t chunk) {
+  const ChunkRange range = layout_.chunk(chunk);
+  const size_t per_param = OuterStatePerParam(optimizer_.type);
+  return {.base = base_.floats().subspan(range.begin, range.count),
+          .outer = state_.floats().subspan(range.begin * per_param, range.count * per_param),
+          .residual = codec_ == Codec::kQ4 ? residual_.floats().subspan(range.begin, range.count)
+                                           : std::span<float>()};
+}
+
+ChunkHashes Merger::CopyState(uint32_t chunk, const ChunkState& out) {
+  const ChunkState state = StateOf(chunk);
+  MutexLock lock(chunk_mutexes_[chunk]);
+  std::ranges::copy(state.base, out.base.begin());
+  std::ranges::copy(state.outer, out.outer.begin());
+  std::ranges::copy(state.residual, out.residual.begin());
+  return {.payload = {}, .base = chunk_hashes_[chunk], .base_round = chunk_rounds_[chunk]};
+}
+
+Status Merger::Restore(uint32_t chunk, uint32_t round, const Hash128& base_hash) {
+  const Hash128 hash = HashFloats(StateOf(chunk).base);
+  if (hash != base_hash) {
+    return DataLossError("chunk {} hashes to {}, the snapshot says {}", chunk, hash.ToHex(),
+                         base_hash.ToHex());
+  }
+  chunk_hashes_[chunk] = hash;
+  chunk_rounds_[chunk] = round;
+  return OkStatus();
+}
+
 Status Merger::HashBase() {
   const std::span<const float> base = base_.floats();
   for (uint32_t c = 0; c < layout_.num_chunks(); ++c) {

@@ -45,6 +45,22 @@ class Merger {
   /// hashes and the round after which it stands. `out` has the chunk's size.
   ChunkHashes CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const;
 
+  /// All that is kept of one chunk.
+  struct ChunkState {
+    std::span<float> base;
+    std::span<float> outer;     // the outer optimizer's values, OuterStatePerParam a parameter
+    std::span<float> residual;  // empty with fp32
+  };
+  /// Sizes of it, in values.
+  ChunkState StateOf(uint32_t chunk);
+  /// Any thread: copies it as it is between two merges of the chunk, and returns the base's hash
+  /// and round. The spans have StateOf's sizes.
+  ChunkHashes CopyState(uint32_t chunk, const ChunkState& out);
+  /// Before the first merge: what was written to StateOf(chunk) stands after `round` rounds.
+  /// DataLoss when the base hashes to something else.
+  Status Restore(uint32_t chunk, uint32_t round, const Hash128& base_hash);
+  uint32_t chunk_round(uint32_t chunk) const { return chunk_rounds_[chunk]; }
+
   std::span<const float> base() const { return base_.floats(); }
   std::span<const std::byte> BaseChunk(uint32_t chunk) const;
   const Layout& layout() const { return layout_; }

@@ -1,5 +1,6 @@
 // Actions: what the machine decides is carried out here.
 #include "base/log.h"
+#include "base/version.h"
 #include "coordinator/round_thread.h"
 #include "store/safetensors.h"
 
@@ -36,7 +37,7 @@ void RoundThread::Do(const CatchUp& action) {
   }
   member.behind_since = message.committed_rounds;
   member.session->may_download = true;
-  Tell(*member.session, std::move(message));
+  Order(action.worker, std::move(message));
   if (machine_.membership().stage(action.worker) == WorkerStage::kReady)
     observer_.CatchUpBegan(action.worker, machine_.committed_rounds());
 }
@@ -45,7 +46,7 @@ void RoundThread::Do(const StartRound& action) {
   const uint32_t round = action.round;
   const uint32_t num_chunks = exchange_->merger->layout().num_chunks();
   shared_.board.BeginRound(round, num_chunks);
-  const Status status = exchange_->deltas->BeginRound(round);
+  const Status status = BeginRound(round);
   if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
   if (round == kFirstRound) {
     observer_.RunStarted(exchange_->merger->layout().total_params(), num_chunks);
@@ -53,6 +54,7 @@ void RoundThread::Do(const StartRound& action) {
   book_.RoundStarted(round);
   merge_timers_.try_emplace(round, Phase::kMerge, round, kNoWorker, shared_.clock);
   sync_hashes_.assign(num_chunks, {});
+  sync_contributors_.assign(num_chunks, {});
   chunks_merged_ = 0;
   if (action.evaluate) evaluations_.Begin(round - 1, action.members);
 
@@ -66,15 +68,47 @@ void RoundThread::Do(const StartRound& action) {
     member.steps_done = 0;
     member.behind_since = machine_.committed_rounds();
     member.session->member = true;
-    Tell(*member.session, message);
+    const Status recorded = exchange_->deltas->SetMember(round, worker, 0, member.session->token);
+    if (!recorded.ok()) return Fail(recorded.WithContext("the journal cannot be written"));
+    Order(worker, message);
     ++message.evaluation_part;
   }
 }
 
+Status RoundThread::BeginRound(uint32_t round) {
+  const uint32_t kept = StorageOf(options_.config, options_.workers).kept_rounds;
+  if (snapshotter_ != nullptr && snapshot_.value_or(0) + kept < round) {
+    LogWarning("round {} waits for the snapshot of the coordinator's state: the disk is slow",
+               round);
+    snapshotter_->Await();
+  }
+  return exchange_->deltas->BeginRound(round);
+}
+
+void RoundThread::StartSnapshots() {
+  SnapshotHeader identity;
+  identity.run_id = run_id_;
+  identity.software = kSoftwareVersion;
+  identity.config = FormatRunConfig(options_.config);
+  identity.layout = exchange_->merger->layout();
+  identity.state_per_param =
+      static_cast<uint32_t>(OuterStatePerParam(OuterOptimizerOf(options_.config).type));
+  identity.has_residual = exchange_->merger->codec() == Codec::kQ4;
+  snapshotter_ = std::make_unique<Snapshotter>(
+      options_.directory + "/snapshots", std::move(identity), *exchange_->merger,
+      [this](uint32_t round, const Status& status) {
+        shared_.events.TryPush(SnapshotEvent{round, status});
+      });
+}
+
 void RoundThread::Do(const MergeChunk& action) {
+  if (!snapshot_) return merges_to_come_.push_back(action);
   const MergeOrder& order = action.order;
+  const Status recorded = exchange_->deltas->RecordMerge(order);
+  if (!recorded.ok()) return Fail(recorded.WithContext("the journal cannot be written"));
   std::vector<std::span<const std::byte>> payloads;
   for (const Contributor& contributor : order.contributors) {
+    sync_contributors_[order.chunk].push_back(contributor.worker);
     payloads.push_back(exchange_->deltas->Delta(order.round, contributor.worker, order.chunk));
   }
   ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
@@ -93,7 +127,8 @@ void RoundThread::Do(const SendSyncChunk& action) {
   const ChunkHashes& hashes = sync_hashes_[action.chunk];
   const Status status = exchange_->deltas->SealSync(action.round, action.chunk, hashes.payload);
   if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
-  shared_.board.Post(action.round, action.chunk, hashes);
+  shared_.board.Post(action.round, action.chunk, hashes,
+                     std::move(sync_contributors_[action.chunk]));
 }
 
 void RoundThread::Do(const CommitRound& action) {
@@ -104,7 +139,11 @@ void RoundThread::Do(const CommitRound& action) {
   uncommitted_chunks_ = 0;
   const Hash128 root = exchange_->merger->Root();
   roots_[action.round] = root;
+  const Status recorded = exchange_->deltas->RecordCommit(action.round, root);
+  if (!recorded.ok()) return Fail(recorded.WithContext("the journal cannot be written"));
   machine_.RoundCommitted(action.round, root, shared_.clock.Now());
+  if (action.round >= *snapshot_ + options_.config.round.snapshot_every)
+    snapshotter_->Begin(action.round);
 }
 
 void RoundThread::Do(const EndRound& action) {
@@ -121,9 +160,20 @@ void RoundThread::Do(const Finish& action) {
   message.evaluation_parts = static_cast<uint32_t>(action.members.size());
   evaluations_.Begin(message.after_rounds, action.members);
   for (const WorkerId worker : action.members) {
-    Tell(*members_.at(worker).session, message);
+    Order(worker, message);
     ++message.evaluation_part;
   }
+}
+
+void RoundThread::Do(const MemberLate& action) {
+  LogWarning("{}", action.reason);
+  book_.Event("late", action.worker, action.reason);
+  observer_.WorkerLate(action.worker, action.reason);
+}
+
+void RoundThread::Do(const AwaitWorkers& action) {
+  LogWarning("{}", action.reason);
+  book_.Event("no_workers", kNoWorker, action.reason);
 }
 
 void RoundThread::Do(const DropWorker& action) { Remove(action.worker, action.reason); }

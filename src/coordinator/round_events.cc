@@ -6,31 +6,75 @@
 namespace interlude {
 
 void RoundThread::On(JoinEvent& event) {
-  const StatusOr<WorkerId> worker = machine_.Join(event.join.requested_worker, shared_.clock.Now());
-  if (!worker.ok()) {
-    LogWarning("a worker on {} was refused: {}", event.join.host, worker.status().message());
-    event.reply.set_value(worker.status());
+  if (const std::optional<WelcomeMessage> resumed = Resume(event)) {
+    event.reply.set_value(*resumed);
+    Member& member = members_.at(resumed->worker);
+    if (member.told) Tell(*member.session, *member.told);
     return;
   }
-  event.session->worker = *worker;
-  members_[*worker] = Member{.session = event.session};
-  shared_.sessions.Add(*worker, event.session);
-  book_.Joined(*worker, event.join);
+  if (const auto replaced = machine_.ReplacedBy(event.join.requested_worker)) {
+    Remove(*replaced,
+           UnavailableError("worker {} did not come back; another one took its place", *replaced));
+  }
+  const StatusOr<WelcomeMessage> welcome = Welcome(event);
+  if (!welcome.ok()) {
+    LogWarning("a worker on {} was refused: {}", event.join.host, welcome.status().message());
+  }
+  event.reply.set_value(welcome);
+}
 
+StatusOr<WelcomeMessage> RoundThread::Welcome(JoinEvent& event) {
+  INTERLUDE_ASSIGN_OR_RETURN(const WorkerId worker,
+                             machine_.Join(event.join.requested_worker, shared_.clock.Now()));
+  event.session->worker = worker;
+  members_[worker] = Member{.session = event.session};
+  shared_.sessions.Add(worker, event.session);
+  book_.Joined(worker, event.join);
+  observer_.WorkerJoined(worker, event.join.host, machine_.membership().present(),
+                         options_.workers);
+  return WelcomeOf(worker, *event.session);
+}
+
+WelcomeMessage RoundThread::WelcomeOf(WorkerId worker, const Session& session) const {
   WelcomeMessage welcome;
-  welcome.worker = *worker;
+  welcome.worker = worker;
   welcome.workers = options_.workers;
-  welcome.session = event.session->token;
+  welcome.session = session.token;
   welcome.run_id = run_id_;
   welcome.config_toml = FormatRunConfig(options_.config);
-  event.reply.set_value(welcome);
-  observer_.WorkerJoined(*worker, event.join.host, machine_.membership().present(),
-                         options_.workers);
+  return welcome;
+}
+
+std::optional<WelcomeMessage> RoundThread::Resume(JoinEvent& event) {
+  const WorkerId worker = event.join.requested_worker.value_or(-1);
+  const auto it = members_.find(worker);
+  if (event.join.session == 0 || it == members_.end()) return std::nullopt;
+  const std::shared_ptr<Session> before = it->second.session;
+  if (!before->HasToken(event.join.session)) return std::nullopt;
+  // Its end may not have been noticed yet.
+  if (!machine_.is_away(worker)) Lose(worker, "it has opened another session");
+  if (!machine_.WorkerReturned(worker, shared_.clock.Now()).ok()) return std::nullopt;
+  before->Drop();
+  before->outgoing.Close();
+  event.session->token = before->token;
+  event.session->worker = worker;
+  event.session->may_download = before->may_download.load();
+  event.session->member = before->member.load();
+  it->second.session = event.session;
+  shared_.sessions.Add(worker, event.session);
+  LogInfo("worker {} is back", worker);
+  book_.Event("worker_returned", worker, fmt::format("from {}", event.join.host));
+  observer_.WorkerReturned(worker);
+  WelcomeMessage welcome = WelcomeOf(worker, *event.session);
+  welcome.resumed = true;
+  welcome.last_number = it->second.last_number;
+  return welcome;
 }
 
 void RoundThread::On(WorkerSaidEvent& event) {
   if (!IsCurrent(*event.session)) return;
   const WorkerId worker = event.session->worker;
+  members_.at(worker).last_number = event.number;
   const Status status =
       std::visit([&](auto& message) { return Said(worker, message); }, event.message);
   if (!status.ok()) Remove(worker, status);
@@ -38,7 +82,7 @@ void RoundThread::On(WorkerSaidEvent& event) {
 
 void RoundThread::On(SessionClosedEvent& event) {
   if (!IsCurrent(*event.session)) return;
-  Remove(event.session->worker, UnavailableError("{}", event.reason));
+  Lose(event.session->worker, event.reason);
 }
 
 void RoundThread::On(UploadBegunEvent& event) {
@@ -70,7 +114,9 @@ Status RoundThread::MayUpload(const Session& session, const UploadHeader& header
                                 static_cast<int>(header.codec),
                                 static_cast<int>(exchange_->merger->codec()));
   }
-  return machine_.UploadBegun(header.worker, header.round, header.samples, shared_.clock.Now());
+  INTERLUDE_RETURN_IF_ERROR(
+      machine_.UploadBegun(header.worker, header.round, header.samples, shared_.clock.Now()));
+  return exchange_->deltas->SetMember(header.round, header.worker, header.samples, session.token);
 }
 
 void RoundThread::On(ChunkStoredEvent& event) {
@@ -78,6 +124,7 @@ void RoundThread::On(ChunkStoredEvent& event) {
   const WorkerId worker = event.session->worker;
   const StatusOr<bool> news =
       machine_.ChunkReceived(worker, event.round, event.chunk, shared_.clock.Now());
+  if (news.status().code() == StatusCode::kAborted) return;  // too late, and no harm
   if (!news.ok()) Remove(worker, news.status());
 }
 
@@ -97,15 +144,34 @@ Status RoundThread::AcceptBase(Session& session) {
   INTERLUDE_RETURN_IF_ERROR(machine_.BaseReceived(session.worker, shared_.clock.Now()));
   shared_.board.PostFirstBase(exchange_->merger->chunk_hashes());
   base_stored_ = true;
+  StartSnapshots();
+  snapshotter_->Begin(0);
   return OkStatus();
 }
 
 void RoundThread::On(ChunkMergedEvent& event) {
   if (!event.hashes.ok()) return Fail(event.hashes.status());
+  const Status recorded =
+      exchange_->deltas->RecordMerged(event.round, event.chunk, event.hashes->base);
+  if (!recorded.ok()) return Fail(recorded);
   sync_hashes_[event.chunk] = *event.hashes;
   ++chunks_merged_;
   machine_.ChunkMerged(event.round, event.chunk, shared_.clock.Now());
   ReportProgress();
+}
+
+void RoundThread::On(SnapshotEvent& event) {
+  if (!event.status.ok() && !snapshot_) {
+    return Fail(event.status.WithContext("the first snapshot cannot be written"));
+  }
+  if (!event.status.ok()) {
+    LogError("no snapshot after round {}: {}; the run goes on, and the next one is tried again",
+             event.round, event.status.message());
+    book_.Event("snapshot_failed", kNoWorker, event.status.message());
+    return;
+  }
+  snapshot_ = event.round;
+  for (const MergeChunk& merge : std::exchange(merges_to_come_, {})) Do(merge);
 }
 
 void RoundThread::On(StopEvent& event) {
@@ -155,7 +221,7 @@ Status RoundThread::MakeExchange(const Layout& layout) {
   INTERLUDE_ASSIGN_OR_RETURN(exchange->merger, Merger::Create(layout, options_.config));
   INTERLUDE_ASSIGN_OR_RETURN(
       exchange->deltas, DeltaStore::Create(options_.directory, layout, CodecOf(options_.config),
-                                           options_.workers, options_.config.round.retained_syncs));
+                                           StorageOf(options_.config, options_.workers)));
   exchange->base_chunk_bytes = ChunkPayloadBytes(layout, Codec::kFp32);
   exchange_ = exchange;
   shared_.SetExchange(exchange);

@@ -20,20 +20,23 @@ TEST(SyncBoard, AWaitingStreamWakesWhenItsChunkIsPosted) {
   SyncBoard board(2);
   board.BeginRound(1, 2);
   StatusOr<ChunkHashes> seen = UnknownError("not run");
-  std::thread waiter([&] { seen = board.Wait(1, 1, Never); });
-  board.Post(1, 1, ChunkHashes{{1, 2}, {3, 4}});
+  std::thread waiter([&] { seen = board.Wait(1, 1, 0, Never); });
+  board.Post(1, 1, ChunkHashes{{1, 2}, {3, 4}}, {0, 2});
   waiter.join();
   ASSERT_TRUE(seen.ok());
   EXPECT_EQ(seen->payload, (Hash128{1, 2}));
   EXPECT_EQ(seen->base, (Hash128{3, 4}));
+  EXPECT_FALSE(seen->dropped);
+  EXPECT_TRUE(board.Wait(1, 1, 1, Never)->dropped) << "the delta of worker 1 is not in it";
+  EXPECT_FALSE(board.Wait(1, 1, 2, Never)->dropped);
 }
 
 TEST(SyncBoard, CloseAndGivingUpEndTheWait) {
   SyncBoard board(2);
   board.BeginRound(1, 1);
-  EXPECT_EQ(board.Wait(1, 0, [] { return true; }).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(board.Wait(1, 0, 0, [] { return true; }).status().code(), StatusCode::kCancelled);
   StatusOr<ChunkHashes> seen = UnknownError("not run");
-  std::thread waiter([&] { seen = board.Wait(1, 0, Never); });
+  std::thread waiter([&] { seen = board.Wait(1, 0, 0, Never); });
   board.Close();
   waiter.join();
   EXPECT_EQ(seen.status().code(), StatusCode::kUnavailable);
@@ -43,22 +46,22 @@ TEST(SyncBoard, KeepsTheRetainedRoundsAndForgetsOlderOnes) {
   SyncBoard board(2);
   board.PostFirstBase({Hash128{}});
   board.BeginRound(1, 1);
-  board.Post(1, 0, {});
-  EXPECT_EQ(board.Wait(0, 0, Never).status().code(), StatusCode::kFailedPrecondition);
+  board.Post(1, 0, {.payload = {1, 1}}, {});
+  EXPECT_EQ(board.Wait(0, 0, 0, Never).status().code(), StatusCode::kFailedPrecondition);
   board.BeginRound(2, 1);
   board.BeginRound(3, 1);
-  EXPECT_TRUE(board.Wait(1, 0, Never).ok());
+  EXPECT_TRUE(board.Wait(1, 0, 0, Never).ok());
   board.BeginRound(4, 1);
-  EXPECT_EQ(board.Wait(1, 0, Never).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(board.Wait(8, 0, Never).status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(board.Wait(4, 1, Never).status().code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(board.Wait(1, 0, 0, Never).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(board.Wait(8, 0, 0, Never).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(board.Wait(4, 1, 0, Never).status().code(), StatusCode::kOutOfRange);
 }
 
 TEST(SyncBoard, KnowsTheBasesFromWhichTheRetainedRoundsLeadOn) {
   SyncBoard board(2);
   board.PostFirstBase({{0, 1}, {0, 2}});
   const auto post = [&](uint32_t round, uint32_t chunk) {
-    board.Post(round, chunk, {.payload = {}, .base = {round, chunk + 1}});
+    board.Post(round, chunk, {.payload = {}, .base = {round, chunk + 1}}, {});
   };
   const auto newest = [&](std::vector<Hash128> hashes) { return board.NewestRounds(hashes); };
   for (const uint32_t round : {1u, 2u, 3u}) {
@@ -71,7 +74,7 @@ TEST(SyncBoard, KnowsTheBasesFromWhichTheRetainedRoundsLeadOn) {
   EXPECT_THAT(newest({{3, 1}, {1, 1}}), testing::ElementsAre(kNoBase, kNoBase))
       << "one is not made yet, one is another chunk's";
   post(3, 0);
-  board.Post(3, 1, {.payload = {}, .base = {2, 2}});
+  board.Post(3, 1, {.payload = {}, .base = {2, 2}}, {});
   EXPECT_THAT(newest({{3, 1}, {2, 2}}), testing::ElementsAre(3, 3)) << "the newest of two equal";
   board.BeginRound(4, 2);
   EXPECT_THAT(newest({{0, 1}, {1, 2}}), testing::ElementsAre(kNoBase, 1));
@@ -82,7 +85,9 @@ class DeltaStoreTest : public testing::Test {
   DeltaStoreTest() {
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directories(directory_);
-    store_ = DeltaStore::Create(directory_, layout_, Codec::kQ4, 2, 2).value();
+    store_ = DeltaStore::Create(directory_, layout_, Codec::kQ4,
+                                {.workers = 2, .kept_rounds = 2, .retained_syncs = 2})
+                 .value();
     EXPECT_TRUE(store_->BeginRound(1).ok());
   }
   std::vector<std::byte> Encoded(float value, size_t count) {
@@ -139,7 +144,8 @@ TEST_F(DeltaStoreTest, SyncDeltasStayForTheRetainedRoundsThoughDeltasDoNot) {
 
 TEST_F(DeltaStoreTest, ASyncJournalThatCannotBeMadeLeavesNoFilesOfTheDeltasEither) {
   // Refused like a full disk: more rounds than a journal may keep.
-  const auto store = DeltaStore::Create(directory_ + "/other", layout_, Codec::kQ4, 1, 5000);
+  const auto store = DeltaStore::Create(directory_ + "/other", layout_, Codec::kQ4,
+                                        {.workers = 1, .kept_rounds = 2, .retained_syncs = 5000});
   EXPECT_FALSE(store.ok());
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/other/journal"));
 }

@@ -13,6 +13,9 @@ RunPlan PlanOf(const CoordinatorOptions& options) {
   plan.rounds = options.config.round.rounds;
   plan.evaluate_every = options.config.round.evaluate_every;
   plan.barrier = options.config.round.exchange == ExchangeMode::kBarrier;
+  plan.quorum = options.config.round.quorum;
+  plan.patience = options.config.round.patience;
+  plan.away_patience = Nanoseconds(static_cast<int64_t>(options.config.round.reconnect_s * 1e9));
   return plan;
 }
 
@@ -30,9 +33,10 @@ RoundThread::RoundThread(const CoordinatorOptions& options, int threads, std::st
 
 StatusOr<RunOutcome> RoundThread::Run() {
   while (!ended_) {
-    std::optional<Event> event = shared_.events.Pop();
-    if (!event) break;
-    Handle(*event);
+    std::optional<Event> event = NextEvent();
+    if (!event && shared_.events.closed()) break;
+    if (event) Handle(*event);
+    machine_.Tick(shared_.clock.Now());
     CarryOutActions();
     if (unread_.empty()) continue;
     RemoveThoseThatReadNothing();
@@ -50,6 +54,12 @@ StatusOr<RunOutcome> RoundThread::Run() {
   return outcome_;
 }
 
+std::optional<Event> RoundThread::NextEvent() {
+  const std::optional<Nanoseconds> deadline = machine_.NextDeadline();
+  if (!deadline) return shared_.events.Pop();
+  return shared_.events.PopFor(std::max(Nanoseconds(0), *deadline - shared_.clock.Now()));
+}
+
 void RoundThread::Handle(Event& event) {
   std::visit([this](auto& specific) { On(specific); }, event);
 }
@@ -62,6 +72,21 @@ bool RoundThread::IsCurrent(const Session& session) const {
 void RoundThread::Tell(Session& session, CoordinatorMessage message) {
   if (session.outgoing.TryPush(std::move(message)) || session.outgoing.closed()) return;
   unread_.insert(session.worker);  // not now: an action may still name it
+}
+
+void RoundThread::Order(WorkerId worker, CoordinatorMessage message) {
+  Member& member = members_.at(worker);
+  member.told = message;
+  Tell(*member.session, std::move(message));
+}
+
+void RoundThread::Lose(WorkerId worker, const std::string& reason) {
+  machine_.WorkerLost(worker, shared_.clock.Now());
+  if (!machine_.is_away(worker)) return Remove(worker, UnavailableError("{}", reason));
+  members_.at(worker).session->outgoing.Close();
+  LogWarning("worker {}: {}; it is awaited", worker, reason);
+  book_.Event("worker_lost", worker, reason);
+  observer_.WorkerLost(worker, reason);
 }
 
 void RoundThread::RemoveThoseThatReadNothing() {

@@ -13,7 +13,9 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/evaluation_tally.h"
 #include "coordinator/ledger_book.h"
+#include "coordinator/recovery.h"
 #include "coordinator/shared_state.h"
+#include "coordinator/snapshotter.h"
 #include "protocol/run_machine.h"
 
 namespace interlude {
@@ -23,6 +25,9 @@ class RoundThread {
   /// `observer` may not be null. `threads` is the size of the merge pool.
   RoundThread(const CoordinatorOptions& options, int threads, std::string run_id,
               SharedState& shared, LedgerBook& book, RunObserver& observer);
+
+  /// Before Run: the run goes on where a coordinator that was killed has left it.
+  void Restore(RecoveredRun run);
 
   /// Until the run has ended.
   StatusOr<RunOutcome> Run();
@@ -34,8 +39,13 @@ class RoundThread {
     std::vector<Hash128> offered_hashes;  // of its parameters when it became ready
     uint32_t steps_done = 0;
     uint32_t behind_since = 0;  // rounds committed when it was told last to catch up, or to begin
+    uint32_t last_number = 0;   // of the newest message that came
+    /// What it was told last to do; said again when its connection was broken.
+    std::optional<CoordinatorMessage> told;
   };
 
+  /// The next event; nothing when there is something to decide without one, or no more will come.
+  std::optional<Event> NextEvent();
   void Handle(Event& event);
   void On(JoinEvent& event);
   void On(WorkerSaidEvent& event);
@@ -44,7 +54,13 @@ class RoundThread {
   void On(ChunkStoredEvent& event);
   void On(BaseStoredEvent& event);
   void On(ChunkMergedEvent& event);
+  void On(SnapshotEvent& event);
   void On(StopEvent& event);
+  StatusOr<WelcomeMessage> Welcome(JoinEvent& event);
+  /// The welcome of a worker whose stay goes on in this session; nothing when there is no such
+  /// stay.
+  std::optional<WelcomeMessage> Resume(JoinEvent& event);
+  WelcomeMessage WelcomeOf(WorkerId worker, const Session& session) const;
   /// OK, AlreadyExists for a first base that is here, or why not.
   Status MayUpload(const Session& session, const UploadHeader& header);
   Status AcceptBase(Session& session);
@@ -73,11 +89,22 @@ class RoundThread {
   void Do(const EndRound& action);
   void Do(const Finish& action);
   void Do(const DropWorker& action);
+  void Do(const MemberLate& action);
+  void Do(const AwaitWorkers& action);
   void Do(const EndRun& action);
 
+  /// Makes the journal's place for a round, which a snapshot must have made free.
+  Status BeginRound(uint32_t round);
+  void StartSnapshots();
+  void RestoreSyncs(const RecoveredRun& run);
+  void RestoreOpenRound(const RecoveredRun& run);
   /// Never waits for a worker: one that reads nothing, until its queue is full, is removed.
   void Tell(Session& session, CoordinatorMessage message);
+  /// As Tell, what the worker is to do from now on.
+  void Order(WorkerId worker, CoordinatorMessage message);
   void RemoveThoseThatReadNothing();
+  /// The worker's connection broke; a member is awaited for a while.
+  void Lose(WorkerId worker, const std::string& reason);
   /// The worker no longer counts. `reason` goes to it, to the log and to the ledger.
   void Remove(WorkerId worker, const Status& reason);
   void CompleteEvaluations();
@@ -103,10 +130,16 @@ class RoundThread {
   std::shared_ptr<Exchange> exchange_;
   std::map<uint32_t, PhaseTimer> merge_timers_;  // of rounds that are not committed
   std::vector<ChunkHashes> sync_hashes_;         // of the chunks of the round that is merged
-  std::map<uint32_t, Hash128> roots_;            // of committed rounds that have not ended
+  std::vector<std::vector<WorkerId>> sync_contributors_;  // of the same
+  std::map<uint32_t, Hash128> roots_;                     // of committed rounds that have not ended
   EvaluationTally evaluations_;
-  uint32_t saved_round_ = 0;           // the newest whose model SaveEveryRound wrote
-  uint32_t chunks_merged_ = 0;         // of the newest round
+  std::unique_ptr<Snapshotter> snapshotter_;
+  /// The newest snapshot that is on disk was begun after so many rounds; nothing before the first,
+  /// and nothing is merged before it: what left this process could not be made again.
+  std::optional<uint32_t> snapshot_;
+  std::vector<MergeChunk> merges_to_come_;  // that wait for the first snapshot
+  uint32_t saved_round_ = 0;                // the newest whose model SaveEveryRound wrote
+  uint32_t chunks_merged_ = 0;              // of the newest round
   uint32_t uncommitted_chunks_ = 0;    // ordered to be merged into the base since the last commit
   std::optional<WorkerId> base_from_;  // who was asked for the first base
   bool base_stored_ = false;

@@ -15,12 +15,16 @@
 
 namespace interlude {
 
-/// One worker's stay. Made by its Session handler; shared with the round thread and the bulk
-/// handlers.
+/// One session of a worker's stay: a stay whose connection broke goes on in another one. Made by
+/// its Session handler; shared with the round thread and the bulk handlers.
 struct Session {
   explicit Session(uint64_t session_token) : token(session_token) {}
 
-  const uint64_t token;
+  /// The stay's. The round thread replaces it, before anybody else sees the session, when the stay
+  /// is an older one.
+  uint64_t token;
+  /// Whether `given` is the token. The time that it takes tells nothing of it.
+  bool HasToken(uint64_t given) const;
   std::atomic<WorkerId> worker{-1};
   /// To the worker, in order. Closed when the stay is over. A worker that reads nothing
   /// until it is full is removed; the round thread never waits for it.

@@ -48,7 +48,7 @@ Status ReadMessages(SessionStream& stream, const std::shared_ptr<interlude::Sess
       return ResourceExhaustedError("it said more than {} messages within {} s", MessageRate::kMost,
                                     MessageRate::kWithin.count());
     }
-    if (!shared.events.Push(WorkerSaidEvent{session, std::move(message)})) break;
+    if (!shared.events.Push(WorkerSaidEvent{session, std::move(message), proto.number()})) break;
   }
   return OkStatus();
 }

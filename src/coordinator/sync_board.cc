@@ -1,5 +1,6 @@
 #include "coordinator/sync_board.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace interlude {
@@ -8,7 +9,9 @@ void SyncBoard::PostFirstBase(const std::vector<Hash128>& chunk_hashes) {
   MutexLock lock(mutex_);
   std::vector<Posted>& chunks = rounds_[kFirstRound - 1];
   chunks.clear();
-  for (const Hash128& hash : chunk_hashes) chunks.push_back({true, {.payload = {}, .base = hash}});
+  for (const Hash128& hash : chunk_hashes) {
+    chunks.push_back({true, {.payload = {}, .base = hash}, {}});
+  }
 }
 
 void SyncBoard::BeginRound(uint32_t round, uint32_t num_chunks) {
@@ -17,10 +20,20 @@ void SyncBoard::BeginRound(uint32_t round, uint32_t num_chunks) {
   while (rounds_.begin()->first + retained_ + 1 < round) rounds_.erase(rounds_.begin());
 }
 
-void SyncBoard::Post(uint32_t round, uint32_t chunk, const ChunkHashes& hashes) {
+void SyncBoard::Post(uint32_t round, uint32_t chunk, const ChunkHashes& hashes,
+                     std::vector<WorkerId> contributors) {
   MutexLock lock(mutex_);
-  rounds_.at(round).at(chunk) = Posted{true, hashes};
+  rounds_.at(round).at(chunk) = Posted{true, hashes, std::move(contributors)};
   posted_.NotifyAll();
+}
+
+void SyncBoard::Restore(uint32_t round, const std::vector<std::optional<Known>>& chunks) {
+  MutexLock lock(mutex_);
+  std::vector<Posted>& posted = rounds_[round];
+  posted.assign(chunks.size(), Posted{});
+  for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    if (chunks[chunk]) posted[chunk] = {true, chunks[chunk]->hashes, chunks[chunk]->contributors};
+  }
 }
 
 void SyncBoard::Close() {
@@ -29,7 +42,7 @@ void SyncBoard::Close() {
   posted_.NotifyAll();
 }
 
-StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk,
+StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk, WorkerId worker,
                                       const std::function<bool()>& given_up) const {
   MutexLock lock(mutex_);
   for (;;) {
@@ -46,7 +59,15 @@ StatusOr<ChunkHashes> SyncBoard::Wait(uint32_t round, uint32_t chunk,
     }
     if (given_up())
       return CancelledError("nobody waits for chunk {} of round {} any more", chunk, round);
-    if (it->second[chunk].there) return it->second[chunk].hashes;
+    if (const Posted& posted = it->second[chunk]; posted.there) {
+      if (posted.hashes.payload == Hash128{}) {
+        return NotFoundError("the sync delta of round {} was lost with the coordinator", round);
+      }
+      ChunkHashes hashes = posted.hashes;
+      const auto& in_it = posted.contributors;
+      hashes.dropped = std::find(in_it.begin(), in_it.end(), worker) == in_it.end();
+      return hashes;
+    }
     if (closed_)
       return UnavailableError("the run has ended before chunk {} of round {} was made", chunk,
                               round);

@@ -112,6 +112,22 @@ Status CheckIsOurs(SQLite::Database& database, const std::string& path) {
   return OkStatus();
 }
 
+StatusOr<std::unique_ptr<RunDatabase>> OpenToGoOn(const std::string& path) {
+  SQLite::Database database(path, SQLite::OPEN_READWRITE, kBusyTimeoutMs);
+  database.exec("PRAGMA trusted_schema = OFF");
+  INTERLUDE_RETURN_IF_ERROR(CheckIsOurs(database, path));
+  const int version = Pragma(database, "user_version");
+  if (version != kRunDatabaseVersion) {
+    return FailedPreconditionError(
+        "run database {} has schema version {}; a run goes on only with the interlude that began "
+        "it",
+        path, version);
+  }
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  return std::unique_ptr<RunDatabase>(
+      new SqliteRunDatabase(std::move(database), path, /*writable=*/true));
+}
+
 StatusOr<std::unique_ptr<RunDatabase>> OpenChecked(const std::string& path) {
   SQLite::Database database(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
   // Files come from anywhere: no SQL inside them may call functions with side effects.
@@ -159,6 +175,12 @@ StatusOr<std::unique_ptr<RunDatabase>> RunDatabase::Create(const std::string& pa
       });
   if (!made.ok() && path != kMemory) ::unlink(path.c_str());  // so that a second try is not refused
   return made;
+}
+
+StatusOr<std::unique_ptr<RunDatabase>> RunDatabase::Reopen(const std::string& path) {
+  INTERLUDE_RETURN_IF_ERROR(internal::CheckIsFile(path));
+  return internal::AtBorder(fmt::format("opening run database {}", path),
+                            [&] { return internal::OpenToGoOn(path); });
 }
 
 StatusOr<std::unique_ptr<RunDatabase>> RunDatabase::OpenReadOnly(const std::string& path) {

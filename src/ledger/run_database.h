@@ -99,6 +99,9 @@ class RunDatabase {
   /// Makes DIR/run.db. AlreadyExists when there is one: a run directory holds one run. ":memory:"
   /// is a database that lives as long as the object and can be read through it.
   static StatusOr<std::unique_ptr<RunDatabase>> Create(const std::string& path);
+  /// Opens an existing one to go on with its run. Errors as OpenReadOnly, and FailedPrecondition
+  /// for another version of the schema. The only writer, as after Create.
+  static StatusOr<std::unique_ptr<RunDatabase>> Reopen(const std::string& path);
   /// Opens an existing one for reading, as it is at this moment: what a writer adds later is not
   /// seen. NotFound; DataLoss when it is no run database or damaged; FailedPrecondition when a
   /// newer version of the program wrote it. Every page is checked: the cost grows with the file.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct AskForBase {
 };
 /// This worker makes its base the run's, from chunks and retained sync deltas, and says CaughtUp.
 /// Asked again when it took so long that it is behind by more than a round's start can make good.
+/// To a member that was late: it leaves the round it is in.
 struct CatchUp {
   WorkerId worker = 0;
 };
@@ -53,11 +55,24 @@ struct DropWorker {
   WorkerId worker = 0;
   Status reason;
 };
+/// The open round goes on without this member, which is late. What it has delivered of chunks that
+/// are not ordered yet still counts. CatchUp or DropWorker follows.
+struct MemberLate {
+  WorkerId worker = 0;
+  uint32_t round = 0;
+  uint32_t chunk = 0;           // the first that is closed without it
+  uint32_t chunks_missing = 0;  // of its delta
+  std::string reason;           // for people, with the evidence
+};
+/// No worker is left that could go on; the run waits for one to come.
+struct AwaitWorkers {
+  std::string reason;
+};
 /// Nothing more will happen. OK, or why the run could not be finished.
 struct EndRun {
   Status status;
 };
 using Action = std::variant<AskForBase, CatchUp, StartRound, MergeChunk, SendSyncChunk, CommitRound,
-                            EndRound, Finish, DropWorker, EndRun>;
+                            EndRound, Finish, DropWorker, MemberLate, AwaitWorkers, EndRun>;
 
 }  // namespace interlude

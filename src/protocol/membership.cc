@@ -55,6 +55,12 @@ void Membership::AdmitCaughtUp() {
   }
 }
 
+void Membership::FallBehind(WorkerId worker) {
+  const auto found = stages_.find(worker);
+  if (found != stages_.end() && found->second == WorkerStage::kMember)
+    found->second = WorkerStage::kReady;
+}
+
 bool Membership::Leave(WorkerId worker) { return stages_.erase(worker) > 0; }
 
 std::optional<WorkerStage> Membership::stage(WorkerId worker) const {

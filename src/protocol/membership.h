@@ -40,11 +40,18 @@ class Membership {
   /// All workers that have caught up become members.
   void AdmitCaughtUp();
 
+  /// A member no longer takes part: it is to catch up again. Nothing for one that is no member.
+  void FallBehind(WorkerId worker);
+
+  /// As it was before the coordinator was killed.
+  void RestoreMember(WorkerId worker) { stages_[worker] = WorkerStage::kMember; }
+
   /// Removes a worker; false when there is none of that id.
   bool Leave(WorkerId worker);
 
   std::optional<WorkerStage> stage(WorkerId worker) const;
   std::vector<WorkerId> at(WorkerStage stage) const;
+  uint32_t most() const { return most_; }
   uint32_t present() const { return static_cast<uint32_t>(stages_.size()); }
 
  private:

@@ -1,6 +1,7 @@
 #include "protocol/round_exchange.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace interlude {
@@ -13,7 +14,7 @@ std::string ShortHex(const Hash128& hash) { return hash.ToHex().substr(0, 12); }
 
 RoundExchange::RoundExchange(uint32_t round, uint32_t num_chunks, bool barrier,
                              std::vector<WorkerId> members, Nanoseconds begin)
-    : round_(round), barrier_(barrier), chunks_(num_chunks) {
+    : round_(round), barrier_(barrier), chunks_(num_chunks), started_(begin) {
   INTERLUDE_CHECK(num_chunks > 0, "round {} without chunks", round);
   INTERLUDE_CHECK(!members.empty(), "round {} without members", round);
   for (const WorkerId worker : members) members_[worker].arrived.resize(num_chunks);
@@ -23,7 +24,7 @@ RoundExchange::RoundExchange(uint32_t round, uint32_t num_chunks, bool barrier,
   times_.begin = begin;
 }
 
-StatusOr<RoundExchange::Member*> RoundExchange::FindPresent(WorkerId worker) {
+StatusOr<RoundExchange::Member*> RoundExchange::FindAccepted(WorkerId worker) {
   const auto found = members_.find(worker);
   if (found == members_.end()) {
     return FailedPreconditionError(
@@ -31,7 +32,7 @@ StatusOr<RoundExchange::Member*> RoundExchange::FindPresent(WorkerId worker) {
         "it",
         worker, round_);
   }
-  if (!found->second.present) {
+  if (!found->second.accepted) {
     return FailedPreconditionError(
         "worker {} left round {}; it takes part again from the next round that is started for it",
         worker, round_);
@@ -40,7 +41,7 @@ StatusOr<RoundExchange::Member*> RoundExchange::FindPresent(WorkerId worker) {
 }
 
 Status RoundExchange::UploadBegun(WorkerId worker, uint64_t samples) {
-  INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindPresent(worker));
+  INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindAccepted(worker));
   if (samples == 0) {
     return InvalidArgumentError("worker {} uploads a delta of round {} made from no samples",
                                 worker, round_);
@@ -55,7 +56,7 @@ Status RoundExchange::UploadBegun(WorkerId worker, uint64_t samples) {
 }
 
 StatusOr<bool> RoundExchange::ChunkReceived(WorkerId worker, uint32_t chunk, Nanoseconds now) {
-  INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindPresent(worker));
+  INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindAccepted(worker));
   if (!member->begun) {
     return FailedPreconditionError(
         "chunk {} of round {} from worker {}, which has not begun to upload", chunk, round_,
@@ -65,12 +66,18 @@ StatusOr<bool> RoundExchange::ChunkReceived(WorkerId worker, uint32_t chunk, Nan
     return OutOfRangeError("chunk {} of round {} from worker {}; the layout has {} chunk(s)", chunk,
                            round_, worker, num_chunks());
   }
-  if (member->arrived[chunk]) return false;
+  if (member->arrived[chunk] || chunks_[chunk].ordered) return false;
   member->arrived[chunk] = true;
-  ++member->arrived_count;
-  if (!Delivering(*member)) --delivering_;
+  if (++member->arrived_count == 1) member->delivery.first = now;
+  member->delivery.last = now;
+  while (member->first_missing < num_chunks() && member->arrived[member->first_missing])
+    ++member->first_missing;
   ++chunks_[chunk].delivered;
-  --chunks_[chunk].awaited;
+  chunks_[chunk].last_delivered = now;
+  if (member->awaited) {
+    if (!Delivering(*member)) --delivering_;
+    --chunks_[chunk].awaited;
+  }
   if (!any_delta_) times_.first_delta = now;
   any_delta_ = true;
   times_.last_delta = now;
@@ -79,9 +86,19 @@ StatusOr<bool> RoundExchange::ChunkReceived(WorkerId worker, uint32_t chunk, Nan
 
 void RoundExchange::MemberLeft(WorkerId worker, Nanoseconds now) {
   const auto found = members_.find(worker);
-  if (found == members_.end() || !found->second.present) return;
-  Member& member = found->second;
-  member.present = false;
+  if (found == members_.end()) return;
+  found->second.accepted = false;
+  StopAwaiting(found->second, now);
+}
+
+void RoundExchange::CloseOut(WorkerId worker, Nanoseconds now) {
+  const auto found = members_.find(worker);
+  if (found != members_.end()) StopAwaiting(found->second, now);
+}
+
+void RoundExchange::StopAwaiting(Member& member, Nanoseconds now) {
+  if (!member.awaited) return;
+  member.awaited = false;
   --present_;
   if (Delivering(member)) --delivering_;
   for (uint32_t i = 0; i < num_chunks(); ++i) chunks_[i].awaited -= member.arrived[i] ? 0 : 1;
@@ -123,7 +140,7 @@ void RoundExchange::SetCommittedRoot(const Hash128& root) {
 }
 
 Status RoundExchange::Reported(WorkerId worker, const Hash128& root, Nanoseconds now) {
-  INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindPresent(worker));
+  INTERLUDE_ASSIGN_OR_RETURN(Member* const member, FindAccepted(worker));
   if (!committed_root_) {
     return FailedPreconditionError(
         "worker {} reports round {}, which is not committed: {} of {} chunk(s) are merged", worker,
@@ -136,18 +153,20 @@ Status RoundExchange::Reported(WorkerId worker, const Hash128& root, Nanoseconds
         "again to be repaired",
         worker, round_, ShortHex(root), ShortHex(*committed_root_));
   }
-  if (member->reported) return OkStatus();
+  if (member->reported || !member->awaited) return OkStatus();
   member->reported = true;
+  last_report_ = now;
   --unreported_;
   if (ended()) times_.end = now;
   return OkStatus();
 }
 
-std::optional<MergeOrder> RoundExchange::NextMerge() {
+std::optional<MergeOrder> RoundExchange::NextMerge(bool with_nobody) {
   while (first_unordered_ < num_chunks() && chunks_[first_unordered_].ordered) ++first_unordered_;
-  if (abandoned()) return std::nullopt;
+  if (abandoned() && !with_nobody) return std::nullopt;
   for (uint32_t i = first_unordered_; i < num_chunks(); ++i) {
-    if (!MayMerge(chunks_[i])) continue;
+    const bool of_nobody = present_ == 0 && chunks_[i].delivered == 0 && !chunks_[i].ordered;
+    if (!MayMerge(chunks_[i]) && !of_nobody) continue;
     chunks_[i].ordered = true;
     MergeOrder order{.round = round_, .chunk = i, .contributors = {}};
     for (const auto& [worker, member] : members_) {
@@ -172,21 +191,70 @@ bool RoundExchange::Sendable(uint32_t chunk) const {
 }
 
 bool RoundExchange::abandoned() const {
-  return present_ == 0 && std::any_of(chunks_.begin(), chunks_.end(),
-                                      [](const Chunk& chunk) { return chunk.delivered == 0; });
+  return present_ == 0 && std::any_of(chunks_.begin(), chunks_.end(), [](const Chunk& chunk) {
+           return chunk.delivered == 0 && !chunk.ordered;
+         });
+}
+
+std::optional<RoundExchange::Awaited> RoundExchange::AwaitedChunk(WorkerId worker,
+                                                                  const Member& member,
+                                                                  uint32_t needed) const {
+  // With a barrier all wait for the whole of it.
+  const uint32_t chunk = barrier_ ? num_chunks() - 1 : member.first_missing;
+  Awaited awaited{.worker = worker, .chunk = chunk, .members = present_};
+  if (barrier_) {
+    awaited.done = present_ - delivering_;
+    awaited.others_took = times_.last_delta - started_;
+  } else {
+    awaited.done = chunks_[chunk].delivered;
+    awaited.others_took = chunks_[chunk].last_delivered - started_;
+  }
+  if (awaited.done < needed) return std::nullopt;
+  return awaited;
+}
+
+std::vector<RoundExchange::Awaited> RoundExchange::AwaitedByQuorum(double quorum) const {
+  std::vector<Awaited> awaited;
+  const auto share = static_cast<uint32_t>(std::ceil(quorum * present_ - 1e-9));
+  const uint32_t needed = std::max(1u, share);
+  for (const auto& [worker, member] : members_) {
+    if (!member.awaited) continue;
+    if (Delivering(member)) {
+      if (const auto chunk = AwaitedChunk(worker, member, needed)) awaited.push_back(*chunk);
+    } else if (committed_root_ && !member.reported && present_ - unreported_ >= needed) {
+      awaited.push_back({.worker = worker,
+                         .chunk = num_chunks(),
+                         .done = present_ - unreported_,
+                         .members = present_,
+                         .others_took = last_report_ - times_.committed});
+    }
+  }
+  return awaited;
+}
+
+std::optional<RoundExchange::Delivery> RoundExchange::delivery_of(WorkerId worker) const {
+  const auto found = members_.find(worker);
+  if (found == members_.end() || Delivering(found->second)) return std::nullopt;
+  return found->second.delivery;
+}
+
+void RoundExchange::RestoreMerged(const MergeOrder& order) {
+  Chunk& chunk = chunks_.at(order.chunk);
+  chunk.ordered = chunk.merged = true;
+  ++merged_;
 }
 
 std::vector<WorkerId> RoundExchange::present() const {
   std::vector<WorkerId> workers;
   for (const auto& [worker, member] : members_) {
-    if (member.present) workers.push_back(worker);
+    if (member.awaited) workers.push_back(worker);
   }
   return workers;
 }
 
 bool RoundExchange::is_present(WorkerId worker) const {
   const auto found = members_.find(worker);
-  return found != members_.end() && found->second.present;
+  return found != members_.end() && found->second.awaited;
 }
 
 std::vector<Contributor> RoundExchange::contributors() const {

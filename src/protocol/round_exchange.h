@@ -15,12 +15,13 @@
 namespace interlude {
 
 /// Invariants (each has its test, see docs/protocol.md):
-///  - every chunk is ordered for merging at most once, and only with at least one contributor
+///  - every chunk is ordered for merging at most once; without a contributor only when nobody is
+///    awaited any more
 ///  - contributors are exactly the members whose chunk had arrived, in worker-id order
-///  - a chunk is not ordered while a member that is still there has not delivered it
+///  - a chunk is not ordered while a member that is awaited has not delivered it
 ///  - a sync chunk is free to be sent only after it was merged; with a barrier only after all were
 ///  - with a barrier no chunk is ordered before every present member has delivered all its chunks
-///  - the round commits exactly when all chunks are merged, ends when every present member reported
+///  - the round commits exactly when all chunks are merged, ends when every awaited member reported
 class RoundExchange {
  public:
   /// `members` in any order, at least one, none twice; num_chunks >= 1.
@@ -34,12 +35,17 @@ class RoundExchange {
   /// before, or none.
   Status UploadBegun(WorkerId worker, uint64_t samples);
 
-  /// A delta chunk is complete and stored. True when it was new, false for a duplicate (no harm).
+  /// A delta chunk is complete and stored. True when it was new and counts, false for a duplicate
+  /// or when the chunk was ordered without it (no harm).
   /// FailedPrecondition when UploadBegun did not come first; OutOfRange for the chunk's number.
   StatusOr<bool> ChunkReceived(WorkerId worker, uint32_t chunk, Nanoseconds now);
 
   /// A member is gone. What it delivered still counts. Nothing for one that is no member.
   void MemberLeft(WorkerId worker, Nanoseconds now);
+
+  /// A member is late: nothing of the round waits for it any more. What it delivered counts, and
+  /// what it still delivers of chunks that are not ordered. Nothing for one that is not awaited.
+  void CloseOut(WorkerId worker, Nanoseconds now);
 
   /// A member trained from a wrong base: as if it had left and had never delivered anything. Only
   /// while none of its chunks is ordered. Nothing for one that is no member.
@@ -63,7 +69,19 @@ class RoundExchange {
   // Decisions.
 
   /// The lowest chunk that may be merged now and has not been handed out; each chunk once.
-  std::optional<MergeOrder> NextMerge();
+  /// `with_nobody`: also one that nobody has delivered, where nobody is awaited.
+  std::optional<MergeOrder> NextMerge(bool with_nobody = false);
+
+  /// A member for which those wait who have delivered what it has not, or have reported.
+  struct Awaited {
+    WorkerId worker = 0;
+    uint32_t chunk = 0;          // the lowest that it has not delivered; num_chunks(): its report
+    uint32_t done = 0;           // members that have delivered the chunk, or reported
+    uint32_t members = 0;        // that are awaited, it among them
+    Nanoseconds others_took{0};  // those, since the start or the commit
+  };
+  /// Whoever is awaited while a quorum is done.
+  std::vector<Awaited> AwaitedByQuorum(double quorum) const;
 
   /// The chunk is free to be sent to the members.
   bool Sendable(uint32_t chunk) const;
@@ -71,16 +89,27 @@ class RoundExchange {
   bool committed() const { return merged_ == num_chunks(); }
   /// Committed, the root known, and every member still there has reported.
   bool ended() const { return committed_root_.has_value() && unreported_ == 0; }
-  /// No member is left and not all chunks can be merged: the round cannot be committed.
+  /// Nobody is awaited and some chunk was delivered by none.
   bool abandoned() const;
 
   uint32_t round() const { return round_; }
   uint32_t num_chunks() const { return static_cast<uint32_t>(chunks_.size()); }
   uint32_t merged_chunks() const { return merged_; }
   const RoundTimes& times() const { return times_; }
-  /// Members still there, ascending.
+  /// When the members were told to begin.
+  Nanoseconds started() const { return started_; }
+  /// Members that are awaited, ascending.
   std::vector<WorkerId> present() const;
   bool is_present(WorkerId worker) const;
+  bool is_member(WorkerId worker) const { return members_.contains(worker); }
+  /// When a member's delta began and ended to come; nothing unless all of it came.
+  struct Delivery {
+    Nanoseconds first{0};
+    Nanoseconds last{0};
+  };
+  std::optional<Delivery> delivery_of(WorkerId worker) const;
+  /// What Restore needs.
+  void RestoreMerged(const MergeOrder& order);
   /// Members that delivered at least one chunk, with their samples, ascending.
   std::vector<Contributor> contributors() const;
   /// Delta chunks of this member that are in.
@@ -88,31 +117,39 @@ class RoundExchange {
 
  private:
   struct Member {
-    bool present = true;
+    bool awaited = true;
+    bool accepted = true;  // its chunks still count
     bool begun = false;
     bool reported = false;
     uint64_t samples = 0;
     std::vector<bool> arrived;
     uint32_t arrived_count = 0;
+    uint32_t first_missing = 0;
+    Delivery delivery;
   };
   struct Chunk {
     uint32_t delivered = 0;  // members that delivered it, those that left since among them
-    uint32_t awaited = 0;    // present members that have not
+    uint32_t awaited = 0;    // awaited members that have not
+    Nanoseconds last_delivered{0};
     bool ordered = false;
     bool merged = false;
   };
 
   bool MayMerge(const Chunk& chunk) const;
   bool Delivering(const Member& member) const;
-  StatusOr<Member*> FindPresent(WorkerId worker);
+  StatusOr<Member*> FindAccepted(WorkerId worker);
+  void StopAwaiting(Member& member, Nanoseconds now);
+  std::optional<Awaited> AwaitedChunk(WorkerId worker, const Member& member, uint32_t needed) const;
 
   const uint32_t round_;
   const bool barrier_;
   std::map<WorkerId, Member> members_;
   std::vector<Chunk> chunks_;
-  uint32_t present_ = 0;
-  uint32_t delivering_ = 0;  // present members that have not delivered all chunks
-  uint32_t unreported_ = 0;  // present members that have not reported
+  const Nanoseconds started_;
+  uint32_t present_ = 0;     // awaited members
+  uint32_t delivering_ = 0;  // awaited members that have not delivered all chunks
+  uint32_t unreported_ = 0;  // awaited members that have not reported
+  Nanoseconds last_report_{0};
   uint32_t merged_ = 0;
   uint32_t first_unordered_ = 0;
   std::optional<Hash128> committed_root_;

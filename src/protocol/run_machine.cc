@@ -106,10 +106,72 @@ Status RunMachine::BaseReceived(WorkerId worker, Nanoseconds now) {
 
 void RunMachine::WorkerLeft(WorkerId worker, Nanoseconds now) {
   if (!membership_.Leave(worker) || stage_ == Stage::kEnded) return;
+  away_.erase(worker);
   if (base_from_ == worker && !base_received_) base_from_.reset();
   if (stage_ == Stage::kAwaitingBase) stage_ = Stage::kGathering;
   for (const auto& round : open_) round->exchange.MemberLeft(worker, now);
   final_evaluation_.erase(worker);
+  Advance(now);
+}
+
+void RunMachine::WorkerLost(WorkerId worker, Nanoseconds now) {
+  if (membership_.stage(worker) != WorkerStage::kMember || stage_ == Stage::kEnded) {
+    WorkerLeft(worker, now);
+    return;
+  }
+  away_.try_emplace(worker, now + plan_.away_patience);
+}
+
+Status RunMachine::WorkerReturned(WorkerId worker, Nanoseconds now) {
+  INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
+  if (away_.erase(worker) == 0) {
+    return FailedPreconditionError("worker {} is not away; it has to join anew", worker);
+  }
+  said_nobody_ = false;
+  Advance(now);
+  return OkStatus();
+}
+
+std::optional<WorkerId> RunMachine::ReplacedBy(std::optional<WorkerId> requested) const {
+  if (requested) return is_away(*requested) ? requested : std::nullopt;
+  if (membership_.present() < membership_.most() || away_.empty()) return std::nullopt;
+  return away_.begin()->first;
+}
+
+void RunMachine::Restore(const RestoredRun& run, Nanoseconds now, Nanoseconds patience) {
+  INTERLUDE_CHECK(stage_ == Stage::kGathering && num_chunks_ == 0, "restored after it began");
+  stage_ = Stage::kRounds;
+  num_chunks_ = run.num_chunks;
+  base_received_ = true;
+  committed_rounds_ = started_rounds_ = run.committed_rounds;
+  committed_root_ = run.committed_root;
+  last_end_ = now;
+  if (!run.open) {
+    hold_start_ = now + patience;
+    return;
+  }
+  std::vector<WorkerId> members;
+  for (const RestoredRound::Member& member : run.open->members) {
+    members.push_back(member.worker);
+    membership_.RestoreMember(member.worker);
+    away_[member.worker] = now + patience;
+  }
+  auto round = std::make_unique<Round>(
+      Round{.exchange = RoundExchange(++started_rounds_, num_chunks_, plan_.barrier, members, now),
+            .evaluate = false,
+            .evaluated = {}});
+  for (const RestoredRound::Member& member : run.open->members) {
+    if (member.samples == 0) continue;
+    Status status = round->exchange.UploadBegun(member.worker, member.samples);
+    for (const uint32_t chunk : member.arrived) {
+      if (status.ok()) status = round->exchange.ChunkReceived(member.worker, chunk, now).status();
+    }
+    INTERLUDE_CHECK(status.ok(), "restoring: {}", status.ToString());
+  }
+  for (const MergeOrder& order : run.open->orders) round->exchange.RestoreMerged(order);
+  const bool committed = round->exchange.committed();
+  open_.push_back(std::move(round));
+  if (committed) actions_.emplace_back(CommitRound{.round = started_rounds_});
   Advance(now);
 }
 

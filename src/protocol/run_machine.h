@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,11 +16,30 @@
 #include "base/hash128.h"
 #include "base/status.h"
 #include "protocol/actions.h"
+#include "protocol/deadlines.h"
 #include "protocol/membership.h"
 #include "protocol/round_exchange.h"
 #include "protocol/types.h"
 
 namespace interlude {
+
+/// A round as it was when the coordinator was killed: the one after the committed ones.
+struct RestoredRound {
+  struct Member {
+    WorkerId worker = 0;
+    uint64_t samples = 0;           // 0: it had not begun to upload
+    std::vector<uint32_t> arrived;  // chunks of its delta that are in
+  };
+  std::vector<Member> members;     // at least one
+  std::vector<MergeOrder> orders;  // all of which are carried out
+};
+/// What is left of a run whose coordinator was killed.
+struct RestoredRun {
+  uint32_t num_chunks = 0;
+  uint32_t committed_rounds = 0;
+  Hash128 committed_root;
+  std::optional<RestoredRound> open;
+};
 
 /// The next round starts at the commit of the one before, so a worker trains on as soon as it has
 /// applied; with a barrier it starts only when the round before has ended. So up to two rounds are
@@ -65,10 +85,27 @@ class RunMachine {
   /// one.
   Status EvaluationReported(WorkerId worker, uint32_t after_rounds, Nanoseconds now);
   /// The worker is gone, whoever noticed it and why; its id is free again. When the last member is
-  /// gone before the run is finished, the run ends with Unavailable; only where the last round is
-  /// committed and none is begun do workers that have caught up go on, or are those that catch up
-  /// waited for.
+  /// gone the run waits for workers that have caught up; what nobody delivered of the open round is
+  /// then closed as it is.
   void WorkerLeft(WorkerId worker, Nanoseconds now);
+  /// Its connection broke without a word. A member is awaited for a while: it is away. Any other
+  /// has left.
+  void WorkerLost(WorkerId worker, Nanoseconds now);
+  /// It is back, and is what it was. FailedPrecondition when it is not away: it has to join anew.
+  Status WorkerReturned(WorkerId worker, Nanoseconds now);
+  /// Whom a worker that joins with this request replaces: an away one whose id it asks for or,
+  /// where all ids are taken, any. The caller ends that one's stay first.
+  std::optional<WorkerId> ReplacedBy(std::optional<WorkerId> requested) const;
+  /// Time has passed: those who are late are closed out.
+  void Tick(Nanoseconds now);
+  /// When Tick has something to decide if nothing else happens before.
+  std::optional<Nanoseconds> NextDeadline() const;
+
+  /// Instead of all that came before: the run goes on after a crash of the coordinator. The open
+  /// round's members are away, awaited for `patience`; the rounds before have ended. Without an
+  /// open round the next one starts when all workers have caught up or, once `patience` is over,
+  /// the first has. Once, before any event.
+  void Restore(const RestoredRun& run, Nanoseconds now, Nanoseconds patience);
   /// A person or a full disk ends the run.
   void Stop(Status reason, Nanoseconds now);
 
@@ -81,6 +118,7 @@ class RunMachine {
   /// An open round's exchange, or that of one whose EndRound the last TakeActions returned; else
   /// null.
   const RoundExchange* open_round(uint32_t round) const;
+  bool is_away(WorkerId worker) const { return away_.contains(worker); }
   /// Rounds committed so far.
   uint32_t committed_rounds() const { return committed_rounds_; }
 
@@ -92,11 +130,30 @@ class RunMachine {
   };
   using Rounds = std::deque<std::unique_ptr<Round>>;
 
+  /// Someone whom others wait for, and until when.
+  struct Pending {
+    Round* round = nullptr;
+    RoundExchange::Awaited awaited;
+    Nanoseconds deadline{0};
+    UsualTime usual;
+  };
+
   // run_machine.cc: who is there.
   Status CheckPresent(WorkerId worker) const;
   void Advance(Nanoseconds now);
   void Gather(Nanoseconds now);
   void EndRunWith(Status status);
+
+  // run_machine_lateness.cc: who is late.
+  std::vector<Pending> PendingOnes() const;
+  std::optional<Pending> PendingOf(Round& round, const RoundExchange::Awaited& awaited) const;
+  void CloseOut(const Pending& pending, Nanoseconds now);
+  std::string ReasonOf(const Pending& pending, Nanoseconds now) const;
+  void LearnTimes(const RoundExchange& exchange);
+  /// With a reason: said once until there is a worker again.
+  void AwaitSomebody(std::string reason);
+  bool SomebodyElseWaits() const;
+  void DropThoseAwayTooLong(Nanoseconds now);
 
   // run_machine_rounds.cc: rounds, and the last evaluation.
   StatusOr<Round*> FindOpen(WorkerId worker, uint32_t round) const;
@@ -122,6 +179,11 @@ class RunMachine {
   Nanoseconds last_end_{0};
   uint32_t started_rounds_ = 0;  // also the number of the newest one
   uint32_t committed_rounds_ = 0;
+  Hash128 committed_root_;  // after committed_rounds_ rounds
+  Deadlines deadlines_;
+  std::map<WorkerId, Nanoseconds> away_;   // until when each is awaited
+  std::optional<Nanoseconds> hold_start_;  // restored: until then all workers are waited for
+  bool said_nobody_ = false;
   std::set<WorkerId> final_evaluation_;  // kFinishing: reports awaited
   uint32_t final_evaluations_ = 0;       // reports that came
   Status end_status_;

@@ -18,6 +18,9 @@ StatusOr<RunMachine::Round*> RunMachine::FindOpen(WorkerId worker, uint32_t roun
   for (const auto& open : open_) {
     if (open->exchange.round() == round) return open.get();
   }
+  if (round >= kFirstRound && round <= committed_rounds_) {
+    return AbortedError("worker {} comes too late for round {}: it is over", worker, round);
+  }
   return FailedPreconditionError(
       "worker {} speaks of round {}, which is not open (open: {}; the run is {})", worker, round,
       OpenRoundsText(), StageName(stage_));
@@ -66,14 +69,26 @@ void RunMachine::RoundCommitted(uint32_t round, const Hash128& root, Nanoseconds
   INTERLUDE_CHECK(!open_.empty() && open_.front()->exchange.round() == round,
                   "round {} is committed, open are: {}", round, OpenRoundsText());
   open_.front()->exchange.SetCommittedRoot(root);
+  committed_root_ = root;
   ++committed_rounds_;
   Advance(now);
 }
 
 Status RunMachine::RoundReported(WorkerId worker, uint32_t round, const Hash128& root,
                                  Nanoseconds now) {
-  INTERLUDE_ASSIGN_OR_RETURN(Round* const reported, FindOpen(worker, round));
-  const Status status = reported->exchange.Reported(worker, root, now);
+  const StatusOr<Round*> reported = FindOpen(worker, round);
+  if (reported.status().code() == StatusCode::kAborted) {
+    // It was closed out, or the round ended with the coordinator's crash.
+    if (round < committed_rounds_ || root == committed_root_) return OkStatus();
+    return DataLossError("worker {} ended round {} with another root than the committed one",
+                         worker, round);
+  }
+  INTERLUDE_RETURN_IF_ERROR(reported.status());
+  const bool awaited = (*reported)->exchange.is_present(worker);
+  const Status status = (*reported)->exchange.Reported(worker, root, now);
+  if (status.ok() && awaited) {
+    deadlines_.Reported(worker, now - (*reported)->exchange.times().committed);
+  }
   if (status.code() == StatusCode::kDataLoss) {
     for (const auto& later : open_) {
       if (later->exchange.round() > round) later->exchange.Discard(worker, now);
@@ -102,6 +117,7 @@ void RunMachine::EndFinishedRounds() {
   while (!open_.empty() && open_.front()->exchange.ended()) {
     const RoundExchange& exchange = open_.front()->exchange;
     last_end_ = exchange.times().end;
+    LearnTimes(exchange);
     actions_.emplace_back(EndRound{.round = exchange.round()});
     ended_.push_back(std::move(open_.front()));
     open_.pop_front();
@@ -110,14 +126,15 @@ void RunMachine::EndFinishedRounds() {
 }
 
 void RunMachine::PumpRound(RoundExchange& exchange) {
-  while (std::optional<MergeOrder> order = exchange.NextMerge()) {
+  const bool close_empty = exchange.abandoned() && SomebodyElseWaits();
+  while (std::optional<MergeOrder> order = exchange.NextMerge(close_empty)) {
     actions_.emplace_back(MergeChunk{.order = *std::move(order)});
   }
-  if (!exchange.abandoned()) return;
-  EndRunWith(UnavailableError(
-      "all workers left in round {} before it could be committed ({} of {} chunk(s) merged); "
-      "rounds committed: {} of {}",
-      exchange.round(), exchange.merged_chunks(), num_chunks_, committed_rounds_, plan_.rounds));
+  if (exchange.abandoned()) {
+    AwaitSomebody(fmt::format(
+        "all workers left in round {} before it could be committed ({} of {} chunk(s) merged)",
+        exchange.round(), exchange.merged_chunks(), num_chunks_));
+  }
 }
 
 bool RunMachine::MayStartNext() const {
@@ -128,15 +145,19 @@ void RunMachine::StartNextRound(Nanoseconds now) {
   StartRound start{.round = started_rounds_ + kFirstRound};
   start.evaluate = plan_.evaluate_every != 0 && committed_rounds_ != 0 &&
                    committed_rounds_ % plan_.evaluate_every == 0;
+  if (hold_start_) {
+    const size_t there = membership_.at(WorkerStage::kCaughtUp).size();
+    if (there < plan_.workers && (now < *hold_start_ || there == 0)) return;
+    hold_start_.reset();
+  }
+  DropThoseAwayTooLong(now);
   membership_.AdmitCaughtUp();
   start.members = membership_.at(WorkerStage::kMember);
   if (start.members.empty()) {
-    if (!membership_.at(WorkerStage::kReady).empty()) return;  // the first that has caught up
-    EndRunWith(UnavailableError(
-        "all workers left in round {} and none is there to go on; rounds committed: {} of {}",
-        committed_rounds_, committed_rounds_, plan_.rounds));
+    AwaitSomebody(fmt::format("all workers left after round {}", committed_rounds_));
     return;
   }
+  said_nobody_ = false;
   const bool after_an_ended_one = started_rounds_ > 0 && open_.empty();
   open_.push_back(std::make_unique<Round>(
       Round{.exchange = RoundExchange(start.round, num_chunks_, plan_.barrier, start.members,
@@ -178,6 +199,11 @@ Status RunMachine::FinalEvaluationReported(WorkerId worker) {
 }
 
 void RunMachine::StartFinishing() {
+  if (hold_start_) membership_.AdmitCaughtUp();  // restored, with nothing left to do but to score
+  if (membership_.at(WorkerStage::kMember).empty() && open_.empty()) {
+    AwaitSomebody("all rounds are committed, and no worker is left for the last evaluation");
+    return;
+  }
   stage_ = Stage::kFinishing;
   const std::vector<WorkerId> members = membership_.at(WorkerStage::kMember);
   final_evaluation_ = {members.begin(), members.end()};

@@ -20,6 +20,13 @@ struct RunPlan {
   uint32_t rounds = 1;
   uint32_t evaluate_every = 0;  // rounds; 0 means only at the end
   bool barrier = false;         // everything of one stage before the next, for comparison
+  /// Share of a round's members still awaited that must have delivered a chunk before it is closed
+  /// without one that is late; at least one must.
+  double quorum = 0.5;
+  /// A member is late beyond so many times its usual time; 0: one that is connected never is.
+  double patience = 3;
+  /// A member whose connection broke is awaited so long, where others wait for it.
+  Nanoseconds away_patience = std::chrono::seconds(2);
 };
 
 /// One worker's share in a merge.
@@ -30,7 +37,8 @@ struct Contributor {
   friend bool operator==(const Contributor&, const Contributor&) = default;
 };
 
-/// Chunk `chunk` of round `round` is to be merged from these, which stand in worker-id order.
+/// Chunk `chunk` of round `round` is to be merged from these, which stand in worker-id order. None:
+/// nobody delivered it, and the base stays what it is.
 struct MergeOrder {
   uint32_t round = 0;
   uint32_t chunk = 0;

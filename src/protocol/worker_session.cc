@@ -55,7 +55,10 @@ Status WorkerSession::AskedForBase() {
 }
 
 Status WorkerSession::AskedToCatchUp() {
-  if (stage_ != Stage::kReady) return OutOfPlace("catch up", *this);
+  if (stage_ != Stage::kReady && stage_ != Stage::kInRound && stage_ != Stage::kBetweenRounds) {
+    return OutOfPlace("catch up", *this);
+  }
+  stage_ = Stage::kReady;
   return OkStatus();
 }
 

@@ -36,7 +36,8 @@ class WorkerSession {
   Status OfferedBase();
   /// The coordinator wants this worker's parameters as the first base.
   Status AskedForBase();
-  /// The coordinator wants this worker's base to become the run's.
+  /// The coordinator wants this worker's base to become the run's. In a round: the worker is late
+  /// and leaves it.
   Status AskedToCatchUp();
   /// `round` must be the one after the last (any from kFirstRound on, for the first).
   Status RoundStarted(uint32_t round);

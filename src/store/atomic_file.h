@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -14,8 +15,11 @@ namespace interlude {
 /// Move only. Without Commit the destructor removes PATH.partial, and PATH stays what it was.
 class AtomicFile {
  public:
-  /// Creates PATH.partial, replacing what a crash may have left there.
-  static StatusOr<AtomicFile> Create(std::string path);
+  /// Creates PATH.partial, replacing what a crash may have left there. With a `write_behind_bytes`
+  /// the file goes to the disk in steps of so many bytes while it is written, and leaves the page
+  /// cache: for large files that nobody reads soon. At most two steps are then unwritten, so Write
+  /// waits for the disk, and Commit has little left to do.
+  static StatusOr<AtomicFile> Create(std::string path, uint64_t write_behind_bytes = 0);
   ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept = default;
   AtomicFile& operator=(AtomicFile&&) = delete;
@@ -28,12 +32,16 @@ class AtomicFile {
   Status Commit();
 
  private:
-  AtomicFile(std::string path, FileDescriptor file)
-      : path_(std::move(path)), file_(std::move(file)) {}
+  AtomicFile(std::string path, FileDescriptor file, uint64_t step_bytes)
+      : path_(std::move(path)), file_(std::move(file)), step_bytes_(step_bytes) {}
   std::string partial_path() const { return path_ + ".partial"; }
+  Status WriteBehind();
 
   std::string path_;
-  FileDescriptor file_;  // valid until committed or moved from
+  FileDescriptor file_;      // valid until committed or moved from
+  uint64_t step_bytes_ = 0;  // 0: no steps
+  uint64_t step_begin_ = 0;  // of the step that is being filled
+  uint64_t step_filled_ = 0;
 };
 
 }  // namespace interlude

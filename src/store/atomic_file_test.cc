@@ -27,6 +27,23 @@ TEST(AtomicFile, TheNameAppearsOnlyWithCommit) {
   EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
 }
 
+TEST(AtomicFile, WritingBehindMakesTheSameFile) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("model");
+  for (const size_t piece : {1u, 4095u, 4096u, 4097u, 20'000u}) {
+    std::string text;
+    auto file = AtomicFile::Create(path, 4096);
+    ASSERT_TRUE(file.ok()) << file.status().ToString();
+    while (text.size() < 3 * 4096 + 100) {
+      const std::string next(piece, static_cast<char>('a' + text.size() / piece % 26));
+      ASSERT_TRUE(file->Write(Bytes(next)).ok());
+      text += next;
+    }
+    ASSERT_TRUE(file->Commit().ok());
+    EXPECT_TRUE(ReadWholeFile(path) == text) << piece;
+  }
+}
+
 TEST(AtomicFile, WithoutCommitTheOldContentStaysAndThePartGoes) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("model");

@@ -53,8 +53,8 @@ void FileDescriptor::Close() {
   fd_ = -1;
 }
 
-StatusOr<FileDescriptor> OpenFile(const std::string& path, int flags) {
-  FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0644));
+StatusOr<FileDescriptor> OpenFile(const std::string& path, int flags, unsigned mode) {
+  FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, mode));
   if (!file.valid()) return ErrnoError(errno, "opening " + path);
   return file;
 }

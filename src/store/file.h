@@ -30,8 +30,8 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-/// open(2) with O_CLOEXEC; new files get mode 0644. The error names the path.
-StatusOr<FileDescriptor> OpenFile(const std::string& path, int flags);
+/// open(2) with O_CLOEXEC; new files get `mode`. The error names the path.
+StatusOr<FileDescriptor> OpenFile(const std::string& path, int flags, unsigned mode = 0644);
 
 /// The size of an open file in bytes.
 StatusOr<uint64_t> FileSize(const FileDescriptor& file, const std::string& path);

@@ -1,91 +1,20 @@
 #include "store/journal.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
+#include <algorithm>
 
-#include <atomic>
-#include <cerrno>
-#include <filesystem>
-
-#include "store/file.h"
-#include "store/journal_format.h"
+#include "store/journal_directory.h"
+#include "store/journal_file.h"
+#include "store/journal_records.h"
 
 namespace interlude {
 namespace {
-
-std::string RingPath(const std::string& directory, uint32_t ring_index) {
-  return fmt::format("{}/ring-{}.journal", directory, ring_index);
-}
-
-/// One file of the ring and its mapping.
-class RingFile {
- public:
-  RingFile() = default;
-  ~RingFile() {
-    if (data_ != nullptr) ::munmap(data_, size_);
-  }
-  RingFile(const RingFile&) = delete;
-  RingFile& operator=(const RingFile&) = delete;
-
-  /// Creates or empties the file, gives it all its blocks, maps it.
-  Status Open(const std::string& directory, const JournalPlaces& places, uint32_t ring_index);
-  /// Names the round in the header and, for other threads, in memory.
-  Status BeginRound(const JournalPlaces& places, uint32_t round);
-  Status WriteAt(uint64_t offset, std::span<const std::byte> bytes) const {
-    return WriteFullyAt(file_, offset, bytes, path_);
-  }
-  std::byte* at(uint64_t offset) const { return data_ + offset; }
-  uint32_t round() const { return round_.load(std::memory_order_acquire); }
-
- private:
-  FileDescriptor file_;
-  std::string path_;
-  uint32_t ring_index_ = 0;
-  std::byte* data_ = nullptr;
-  size_t size_ = 0;
-  std::atomic<uint32_t> round_{kNoJournalRound};
-};
-
-Status RingFile::Open(const std::string& directory, const JournalPlaces& places,
-                      uint32_t ring_index) {
-  path_ = RingPath(directory, ring_index);
-  ring_index_ = ring_index;
-  INTERLUDE_ASSIGN_OR_RETURN(file_, OpenFile(path_, O_RDWR | O_CREAT));
-  // An old round's seals must not survive, and blocks are only surely there when asked for.
-  if (::ftruncate(file_.get(), 0) != 0) return ErrnoError(errno, "emptying " + path_);
-  size_ = places.file_bytes();
-  const int error = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(size_));
-  if (error != 0) return ErrnoError(error, fmt::format("reserving {} bytes for {}", size_, path_));
-  INTERLUDE_RETURN_IF_ERROR(
-      WriteAt(kJournalHeaderBytes, std::as_bytes(std::span(places.chunk_table()))));
-  void* data = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  if (data == MAP_FAILED)
-    return ErrnoError(errno, fmt::format("mapping {} bytes of {}", size_, path_));
-  data_ = static_cast<std::byte*>(data);
-  return BeginRound(places, kNoJournalRound);
-}
-
-Status RingFile::BeginRound(const JournalPlaces& places, uint32_t round) {
-  INTERLUDE_RETURN_IF_ERROR(
-      WriteAt(0, EncodeJournalHeader(MakeJournalHeader(places, ring_index_, round))));
-  round_.store(round, std::memory_order_release);
-  return OkStatus();
-}
 
 class FileJournal final : public Journal {
  public:
   FileJournal(FileDescriptor lock, JournalPlaces places)
       : lock_(std::move(lock)), places_(std::move(places)), files_(places_.kept_rounds()) {}
 
-  Status OpenFiles(const std::string& directory) {
-    for (uint32_t i = 0; i < places_.kept_rounds(); ++i) {
-      INTERLUDE_RETURN_IF_ERROR(files_[i].Open(directory, places_, i));
-    }
-    return OkStatus();
-  }
+  JournalFile& file(uint32_t ring_index) { return files_[ring_index]; }
 
   Status BeginRound(uint32_t round) override;
   Status Write(uint32_t round, uint32_t slot, uint32_t chunk, size_t offset,
@@ -102,9 +31,18 @@ class FileJournal final : public Journal {
     return Place(round, slot, chunk);
   }
   Status Seal(uint32_t round, uint32_t slot, uint32_t chunk, const Hash128& payload_hash) override;
+  Status SetMember(uint32_t round, uint32_t slot, const JournalMember& member) override;
+  Status RecordMerge(uint32_t round, uint32_t chunk, std::span<const uint32_t> slots) override;
+  Status RecordMerged(uint32_t round, uint32_t chunk, const Hash128& base_hash) override;
+  Status RecordCommit(uint32_t round, const Hash128& root) override;
+  std::vector<uint32_t> rounds() const override;
+  const JournalGeometry& geometry() const override { return places_.geometry(); }
+  JournalRound Inspect(uint32_t round) const override;
+  std::optional<Hash128> SealOf(uint32_t round, uint32_t slot, uint32_t chunk) const override;
 
  private:
-  const RingFile& FileOf(uint32_t round) const { return files_[round % places_.kept_rounds()]; }
+  const JournalFile& FileOf(uint32_t round) const { return files_[round % places_.kept_rounds()]; }
+  std::span<std::byte> BytesOf(uint32_t round) const { return FileOf(round).bytes(); }
   /// Whether the round is held and slot and chunk exist.
   Status Check(uint32_t round, uint32_t slot, uint32_t chunk) const;
   /// Aborts where the place is not in the journal.
@@ -114,13 +52,13 @@ class FileJournal final : public Journal {
 
   const FileDescriptor lock_;  // held for the journal's life
   const JournalPlaces places_;
-  std::vector<RingFile> files_;
+  std::vector<JournalFile> files_;
 };
 
 Status FileJournal::BeginRound(uint32_t round) {
   if (round == kNoJournalRound)
     return OutOfRangeError("round {} is beyond the journal's last", round);
-  RingFile& file = files_[round % places_.kept_rounds()];
+  JournalFile& file = files_[round % places_.kept_rounds()];
   const uint32_t held = file.round();
   if (held != kNoJournalRound && held >= round) {
     return FailedPreconditionError("the journal cannot begin round {}: its file holds round {}",
@@ -161,68 +99,145 @@ std::span<std::byte> FileJournal::Place(uint32_t round, uint32_t slot, uint32_t 
 }
 
 std::span<std::byte> FileJournal::PlaceOf(uint32_t round, uint32_t slot, uint32_t chunk) const {
-  return {FileOf(round).at(places_.ChunkOffset(slot, chunk)), places_.ChunkBytes(chunk)};
+  return BytesOf(round).subspan(places_.ChunkOffset(slot, chunk), places_.ChunkBytes(chunk));
 }
 
 Status FileJournal::Seal(uint32_t round, uint32_t slot, uint32_t chunk,
                          const Hash128& payload_hash) {
   INTERLUDE_RETURN_IF_ERROR(Check(round, slot, chunk));
-  return FileOf(round).WriteAt(places_.SealOffset(slot, chunk),
-                               EncodeJournalSeal(round, slot, chunk, payload_hash));
+  WriteJournalSeal(BytesOf(round), places_, round, slot, chunk, payload_hash);
+  return OkStatus();
 }
 
-/// Two coordinators in one directory would overwrite each other's chunks.
-StatusOr<FileDescriptor> LockDirectory(const std::string& directory) {
-  const std::string path = directory + "/lock";
-  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock, OpenFile(path, O_RDWR | O_CREAT));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) {
-      return FailedPreconditionError(
-          "the journal {} is in use by another process; choose another run directory", directory);
-    }
-    return ErrnoError(errno, "locking " + path);
+Status FileJournal::SetMember(uint32_t round, uint32_t slot, const JournalMember& member) {
+  INTERLUDE_RETURN_IF_ERROR(Check(round, slot, 0));
+  WriteJournalMember(BytesOf(round), places_, round, slot, member);
+  return OkStatus();
+}
+
+Status FileJournal::RecordMerge(uint32_t round, uint32_t chunk, std::span<const uint32_t> slots) {
+  INTERLUDE_RETURN_IF_ERROR(Check(round, 0, chunk));
+  for (const uint32_t slot : slots) INTERLUDE_RETURN_IF_ERROR(Check(round, slot, chunk));
+  const auto recorded = ReadJournalChunk(BytesOf(round), places_, round, chunk).merge;
+  if (!recorded) {
+    WriteJournalMerge(BytesOf(round), places_, round, chunk, slots);
+    return OkStatus();
   }
-  return lock;
+  std::vector<uint32_t> wanted(slots.begin(), slots.end());
+  std::ranges::sort(wanted);
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  if (wanted == *recorded) return OkStatus();
+  return FailedPreconditionError(
+      "round {}, chunk {}: the journal has its merge of slots {}, it cannot become one of {}",
+      round, chunk, fmt::join(*recorded, ", "), fmt::join(wanted, ", "));
 }
 
-void RemoveRing(const std::string& directory) {
-  for (uint32_t i = 0; ::unlink(RingPath(directory, i).c_str()) == 0; ++i) {
+Status FileJournal::RecordMerged(uint32_t round, uint32_t chunk, const Hash128& base_hash) {
+  INTERLUDE_RETURN_IF_ERROR(Check(round, 0, chunk));
+  const JournalChunk recorded = ReadJournalChunk(BytesOf(round), places_, round, chunk);
+  if (!recorded.merge) {
+    return FailedPreconditionError("round {}, chunk {}: its merge is not in the journal", round,
+                                   chunk);
   }
+  if (recorded.base_hash && *recorded.base_hash != base_hash) {
+    return FailedPreconditionError(
+        "round {}, chunk {}: by the journal its merge gave base hash {}, now it gives {}", round,
+        chunk, recorded.base_hash->ToHex(), base_hash.ToHex());
+  }
+  if (!recorded.base_hash) WriteJournalMerged(BytesOf(round), places_, round, chunk, base_hash);
+  return OkStatus();
 }
 
-/// Fails before a single block is taken: a disk filled to the brim harms others on the machine too.
-Status CheckFreeSpace(const std::string& directory, const JournalPlaces& places) {
-  struct statvfs info {};
-  if (::statvfs(directory.c_str(), &info) != 0)
-    return ErrnoError(errno, "asking for the free space of " + directory);
-  const auto free_bytes = static_cast<unsigned __int128>(info.f_bavail) * info.f_frsize;
-  const auto wanted = static_cast<unsigned __int128>(places.file_bytes()) * places.kept_rounds();
-  if (wanted <= free_bytes) return OkStatus();
-  return ResourceExhaustedError(
-      "the journal {} wants {} bytes ({} rounds of {}), but only {} are free; free some or choose "
-      "another run "
-      "directory",
-      directory, wanted, places.kept_rounds(), places.file_bytes(), free_bytes);
+Status FileJournal::RecordCommit(uint32_t round, const Hash128& root) {
+  INTERLUDE_RETURN_IF_ERROR(Check(round, 0, 0));
+  const std::span<std::byte> bytes = BytesOf(round);
+  const auto recorded = ReadJournalCommit(bytes, places_, round);
+  if (recorded) {
+    if (recorded->root == root) return OkStatus();
+    return FailedPreconditionError("round {}: by the journal its root is {}, now it is {}", round,
+                                   recorded->root.ToHex(), root.ToHex());
+  }
+  JournalCommit commit{.root = root};
+  for (uint32_t slot = 0; slot < places_.slots(); ++slot)
+    commit.members += ReadJournalMember(bytes, places_, round, slot).has_value() ? 1 : 0;
+  WriteJournalCommit(bytes, places_, round, commit);
+  return OkStatus();
+}
+
+std::vector<uint32_t> FileJournal::rounds() const {
+  std::vector<uint32_t> rounds;
+  for (const JournalFile& file : files_) {
+    if (file.round() != kNoJournalRound) rounds.push_back(file.round());
+  }
+  std::ranges::sort(rounds);
+  return rounds;
+}
+
+JournalRound FileJournal::Inspect(uint32_t round) const {
+  const Status status = Check(round, 0, 0);
+  INTERLUDE_CHECK(status.ok(), "{}", status.ToString());
+  return ReadJournalRound(BytesOf(round), places_, round);
+}
+
+std::optional<Hash128> FileJournal::SealOf(uint32_t round, uint32_t slot, uint32_t chunk) const {
+  if (!Check(round, slot, chunk).ok()) return std::nullopt;
+  return ReadJournalSeal(BytesOf(round), places_, round, slot, chunk);
 }
 
 }  // namespace
 
+bool Journal::SealedWhole(uint32_t round, uint32_t slot, uint32_t chunk) const {
+  const auto sealed = SealOf(round, slot, chunk);
+  return sealed && *sealed == HashBytes(Read(round, slot, chunk));
+}
+
 StatusOr<std::unique_ptr<Journal>> Journal::Create(const std::string& directory,
                                                    const JournalGeometry& geometry) {
   INTERLUDE_ASSIGN_OR_RETURN(JournalPlaces places, JournalPlaces::Create(geometry));
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return ErrnoError(error.value(), "making directory " + directory);
-  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock, LockDirectory(directory));
-  RemoveRing(directory);
-  INTERLUDE_RETURN_IF_ERROR(CheckFreeSpace(directory, places));
-
-  auto journal = std::make_unique<FileJournal>(std::move(lock), std::move(places));
-  if (Status status = journal->OpenFiles(directory); !status.ok()) {
-    RemoveRing(directory);
-    return status;
+  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock, ClaimJournalDirectory(directory));
+  RemoveJournalFiles(directory);
+  INTERLUDE_RETURN_IF_ERROR(CheckJournalSpace(directory, places));
+  auto journal = std::make_unique<FileJournal>(std::move(lock), places);
+  for (uint32_t i = 0; i < places.kept_rounds(); ++i) {
+    if (Status status = journal->file(i).Create(directory, places, i); !status.ok()) {
+      RemoveJournalFiles(directory);
+      return status;
+    }
   }
   return std::unique_ptr<Journal>(std::move(journal));
+}
+
+StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& directory,
+                                                 const JournalGeometry& geometry) {
+  INTERLUDE_ASSIGN_OR_RETURN(JournalPlaces places, JournalPlaces::Create(geometry));
+  INTERLUDE_RETURN_IF_ERROR(CheckJournalThere(directory));
+  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock, ClaimJournalDirectory(directory));
+  auto journal = std::make_unique<FileJournal>(std::move(lock), places);
+  std::vector<uint32_t> unusable;
+  for (uint32_t i = 0; i < places.kept_rounds(); ++i) {
+    const Status status = journal->file(i).Open(directory, places, i);
+    if (!status.ok() && !IsUnusableJournalFile(status)) return status;
+    if (!status.ok()) {
+      LogUnusableJournalFile(status);
+      unusable.push_back(i);
+    }
+  }
+  // Only now: a journal of another run must not be touched.
+  for (const uint32_t i : unusable)
+    INTERLUDE_RETURN_IF_ERROR(journal->file(i).Create(directory, places, i));
+  return std::unique_ptr<Journal>(std::move(journal));
+}
+
+StatusOr<std::unique_ptr<const Journal>> Journal::OpenReadOnly(const std::string& directory) {
+  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock, ShareJournalDirectory(directory));
+  INTERLUDE_ASSIGN_OR_RETURN(JournalPlaces places, FindJournalPlaces(directory));
+  auto journal = std::make_unique<FileJournal>(std::move(lock), places);
+  for (uint32_t i = 0; i < places.kept_rounds(); ++i) {
+    const Status status = journal->file(i).OpenReadOnly(directory, places, i);
+    if (!status.ok() && !IsUnusableJournalFile(status)) return status;
+    if (!status.ok()) LogUnusableJournalFile(status);
+  }
+  return std::unique_ptr<const Journal>(std::move(journal));
 }
 
 }  // namespace interlude

@@ -1,54 +1,19 @@
 #include "store/journal_format.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-
 #include "layout/layout.h"
+#include "store/little_endian.h"
 
 namespace interlude {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the journal is little-endian");
-
 constexpr std::array<char, 8> kMagic = {'I', 'L', 'J', 'O', 'U', 'R', 'N', 'L'};
-constexpr uint32_t kSealMark = 0x4C414553;  // "SEAL"
 constexpr size_t kHeaderHashedBytes = 112;
-constexpr size_t kSealCheckedBytes = 24;
 constexpr uint64_t kMaxFileBytes = uint64_t{INT64_MAX};
-
-template <typename T>
-void Put(std::span<std::byte> bytes, size_t at, const T& value) {
-  std::memcpy(bytes.data() + at, &value, sizeof(value));
-}
-
-template <typename T>
-T Get(std::span<const std::byte> bytes, size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof(value));
-  return value;
-}
-
-void PutHash(std::span<std::byte> bytes, size_t at, const Hash128& hash) {
-  Put(bytes, at, hash.high);
-  Put(bytes, at + 8, hash.low);
-}
-
-Hash128 GetHash(std::span<const std::byte> bytes, size_t at) {
-  return {Get<uint64_t>(bytes, at), Get<uint64_t>(bytes, at + 8)};
-}
+static_assert(sizeof(size_t) == sizeof(uint64_t),
+              "the chunk table is written as it lies in memory");
 
 constexpr uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
-}
-
-/// The seal's own check covers its place too, so that a misplaced write is no seal.
-uint64_t SealCheck(std::span<const std::byte> seal, uint32_t slot, uint32_t chunk) {
-  std::array<std::byte, kSealCheckedBytes + 8> bytes;
-  std::copy_n(seal.begin(), kSealCheckedBytes, bytes.begin());
-  Put(std::span<std::byte>(bytes), kSealCheckedBytes, slot);
-  Put(std::span<std::byte>(bytes), kSealCheckedBytes + 4, chunk);
-  return HashBytes(bytes).low;
 }
 
 Status CheckGeometry(const JournalGeometry& geometry) {
@@ -72,8 +37,7 @@ Status CheckGeometry(const JournalGeometry& geometry) {
 StatusOr<JournalPlaces> JournalPlaces::Create(const JournalGeometry& geometry) {
   INTERLUDE_RETURN_IF_ERROR(CheckGeometry(geometry));
   JournalPlaces places;
-  places.slots_ = geometry.slots;
-  places.kept_rounds_ = geometry.kept_rounds;
+  places.geometry_ = geometry;
   for (size_t i = 0; i < geometry.chunk_bytes.size(); ++i) {
     const uint64_t bytes = geometry.chunk_bytes[i];
     if (bytes == 0) return InvalidArgumentError("chunk {} of the journal has no bytes", i);
@@ -81,24 +45,29 @@ StatusOr<JournalPlaces> JournalPlaces::Create(const JournalGeometry& geometry) {
       return InvalidArgumentError(
           "with chunk {} of {} bytes a journal slot has more than 2^63 bytes", i, bytes);
     }
-    places.chunk_bytes_.push_back(bytes);
     places.chunk_offset_.push_back(places.slot_bytes_);
     places.slot_bytes_ += AlignUp(bytes, kJournalChunkAlignment);
   }
-  // At most 2^20 chunks and 2^16 slots: the index itself cannot overflow.
-  const uint64_t chunks = places.chunk_bytes_.size();
-  places.index_offset_ =
-      AlignUp(kJournalHeaderBytes + chunks * sizeof(uint64_t), kJournalChunkAlignment);
-  places.data_offset_ = AlignUp(places.index_offset_ + places.slots_ * chunks * kJournalSealBytes,
-                                kJournalDataAlignment);
+  places.PlaceTables();
   uint64_t data_bytes = 0;
-  if (__builtin_mul_overflow(places.slot_bytes_, uint64_t{places.slots_}, &data_bytes) ||
+  if (__builtin_mul_overflow(places.slot_bytes_, uint64_t{geometry.slots}, &data_bytes) ||
       data_bytes > kMaxFileBytes - places.data_offset_) {
     return InvalidArgumentError("{} journal slots of {} bytes are more than 2^63 bytes",
-                                places.slots_, places.slot_bytes_);
+                                geometry.slots, places.slot_bytes_);
   }
   places.file_bytes_ = places.data_offset_ + data_bytes;
   return places;
+}
+
+/// At most 2^20 chunks and 2^16 slots: nothing here can overflow.
+void JournalPlaces::PlaceTables() {
+  constexpr uint64_t kRecordTailBytes = 16;
+  merge_bytes_ = AlignUp(slots(), 64) / 8 + kRecordTailBytes;
+  members_offset_ = AlignUp(kJournalHeaderBytes + chunk_table().size(), kJournalChunkAlignment);
+  merges_offset_ = AlignUp(MemberOffset(slots(), 0), kJournalChunkAlignment);
+  commit_offset_ = AlignUp(MergeOffset(chunks()), kJournalChunkAlignment);
+  index_offset_ = AlignUp(commit_offset_ + kJournalCommitBytes, kJournalChunkAlignment);
+  data_offset_ = AlignUp(SealOffset(slots(), 0), kJournalDataAlignment);
 }
 
 JournalHeader MakeJournalHeader(const JournalPlaces& places, uint32_t ring_index, uint32_t round) {
@@ -111,23 +80,29 @@ JournalHeader MakeJournalHeader(const JournalPlaces& places, uint32_t ring_index
           .data_offset = places.data_offset(),
           .slot_bytes = places.slot_bytes(),
           .file_bytes = places.file_bytes(),
-          .chunk_table_hash = HashBytes(std::as_bytes(std::span(places.chunk_table())))};
+          .chunk_table_hash = HashBytes(places.chunk_table()),
+          .members_offset = places.members_offset(),
+          .merges_offset = places.merges_offset(),
+          .commit_offset = places.commit_offset()};
 }
 
 std::array<std::byte, kJournalHeaderBytes> EncodeJournalHeader(const JournalHeader& header) {
   std::array<std::byte, kJournalHeaderBytes> bytes{};
-  Put(std::span<std::byte>(bytes), 0, kMagic);
-  Put(std::span<std::byte>(bytes), 8, kJournalVersion);
-  Put(std::span<std::byte>(bytes), 12, header.slots);
-  Put(std::span<std::byte>(bytes), 16, header.chunks);
-  Put(std::span<std::byte>(bytes), 20, header.kept_rounds);
-  Put(std::span<std::byte>(bytes), 24, header.ring_index);
-  Put(std::span<std::byte>(bytes), 28, header.round);
-  Put(std::span<std::byte>(bytes), 32, header.index_offset);
-  Put(std::span<std::byte>(bytes), 40, header.data_offset);
-  Put(std::span<std::byte>(bytes), 48, header.slot_bytes);
-  Put(std::span<std::byte>(bytes), 56, header.file_bytes);
+  Put(bytes, 0, kMagic);
+  Put(bytes, 8, kJournalVersion);
+  Put(bytes, 12, header.slots);
+  Put(bytes, 16, header.chunks);
+  Put(bytes, 20, header.kept_rounds);
+  Put(bytes, 24, header.ring_index);
+  Put(bytes, 28, header.round);
+  Put(bytes, 32, header.index_offset);
+  Put(bytes, 40, header.data_offset);
+  Put(bytes, 48, header.slot_bytes);
+  Put(bytes, 56, header.file_bytes);
   PutHash(bytes, 64, header.chunk_table_hash);
+  Put(bytes, 80, header.members_offset);
+  Put(bytes, 88, header.merges_offset);
+  Put(bytes, 96, header.commit_offset);
   PutHash(bytes, kHeaderHashedBytes, HashBytes(std::span(bytes).first(kHeaderHashedBytes)));
   return bytes;
 }
@@ -155,27 +130,54 @@ StatusOr<JournalHeader> DecodeJournalHeader(std::span<const std::byte> bytes) {
                        .data_offset = Get<uint64_t>(bytes, 40),
                        .slot_bytes = Get<uint64_t>(bytes, 48),
                        .file_bytes = Get<uint64_t>(bytes, 56),
-                       .chunk_table_hash = GetHash(bytes, 64)};
+                       .chunk_table_hash = GetHash(bytes, 64),
+                       .members_offset = Get<uint64_t>(bytes, 80),
+                       .merges_offset = Get<uint64_t>(bytes, 88),
+                       .commit_offset = Get<uint64_t>(bytes, 96)};
 }
 
-std::array<std::byte, kJournalSealBytes> EncodeJournalSeal(uint32_t round, uint32_t slot,
-                                                           uint32_t chunk,
-                                                           const Hash128& payload_hash) {
-  std::array<std::byte, kJournalSealBytes> bytes{};
-  PutHash(bytes, 0, payload_hash);
-  Put(std::span<std::byte>(bytes), 16, round);
-  Put(std::span<std::byte>(bytes), 20, kSealMark);
-  Put(std::span<std::byte>(bytes), kSealCheckedBytes, SealCheck(bytes, slot, chunk));
-  return bytes;
+StatusOr<uint32_t> CheckJournalHeader(const JournalHeader& header, const JournalPlaces& places,
+                                      uint32_t ring_index, uint64_t file_bytes) {
+  const JournalHeader expected = MakeJournalHeader(places, ring_index, header.round);
+  const auto differs = [](std::string_view what, uint64_t has, uint64_t wanted) {
+    return FailedPreconditionError("the journal is of another run: it has {} {}, this one {}", has,
+                                   what, wanted);
+  };
+  if (header.slots != expected.slots) return differs("slots", header.slots, expected.slots);
+  if (header.chunks != expected.chunks) return differs("chunks", header.chunks, expected.chunks);
+  if (header.kept_rounds != expected.kept_rounds)
+    return differs("kept rounds", header.kept_rounds, expected.kept_rounds);
+  if (header.chunk_table_hash != expected.chunk_table_hash) {
+    return FailedPreconditionError(
+        "the journal is of another run: its chunks have other sizes (all {} together {} bytes, "
+        "this "
+        "run's {})",
+        header.chunks, header.slot_bytes, expected.slot_bytes);
+  }
+  if (header.ring_index != ring_index) {
+    return DataLossError("the file says that it is number {} of the ring, not {}",
+                         header.ring_index, ring_index);
+  }
+  if (header != expected) return DataLossError("the header names places that do not fit its sizes");
+  if (file_bytes != header.file_bytes)
+    return DataLossError("the file has {} bytes, not {}", file_bytes, header.file_bytes);
+  if (header.round != kNoJournalRound && header.round % header.kept_rounds != ring_index)
+    return DataLossError("round {} does not belong into file {}", header.round, ring_index);
+  return header.round;
 }
 
-std::optional<Hash128> DecodeJournalSeal(std::span<const std::byte> bytes, uint32_t round,
-                                         uint32_t slot, uint32_t chunk) {
-  if (bytes.size() < kJournalSealBytes) return std::nullopt;
-  if (Get<uint32_t>(bytes, 16) != round || Get<uint32_t>(bytes, 20) != kSealMark)
-    return std::nullopt;
-  if (Get<uint64_t>(bytes, kSealCheckedBytes) != SealCheck(bytes, slot, chunk)) return std::nullopt;
-  return GetHash(bytes, 0);
+StatusOr<JournalPlaces> PlacesOfJournal(const JournalHeader& header,
+                                        std::span<const std::byte> chunk_table) {
+  if (HashBytes(chunk_table) != header.chunk_table_hash)
+    return DataLossError("the journal's chunk table is damaged: its hash does not fit");
+  JournalGeometry geometry{.slots = header.slots, .kept_rounds = header.kept_rounds};
+  for (size_t at = 0; at + sizeof(uint64_t) <= chunk_table.size(); at += sizeof(uint64_t))
+    geometry.chunk_bytes.push_back(Get<uint64_t>(chunk_table, at));
+  auto places = JournalPlaces::Create(geometry);
+  if (!places.ok()) return DataLossError("the header says nonsense: {}", places.status().message());
+  if (MakeJournalHeader(*places, header.ring_index, header.round) != header)
+    return DataLossError("the header names places that do not fit its sizes");
+  return places;
 }
 
 }  // namespace interlude

@@ -1,11 +1,11 @@
-// The journal file's bytes: where each part and each chunk lies, its header and its seals.
-// Pure functions without I/O; the format is described in docs/formats/journal.md.
+// The journal file's frame: its header, and where each record and each chunk lies. The records
+// themselves: store/journal_records.h. Pure functions without I/O; the format is described in
+// docs/formats/journal.md.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,9 +15,12 @@
 
 namespace interlude {
 
-inline constexpr uint32_t kJournalVersion = 1;
+inline constexpr uint32_t kJournalVersion = 2;
 inline constexpr size_t kJournalHeaderBytes = 128;
 inline constexpr size_t kJournalSealBytes = 32;
+inline constexpr size_t kJournalMemberBytes = 40;  // one of the two copies
+inline constexpr size_t kJournalMergedBytes = 32;
+inline constexpr size_t kJournalCommitBytes = 40;
 inline constexpr size_t kJournalChunkAlignment = 64;   // a cache line
 inline constexpr size_t kJournalDataAlignment = 4096;  // a page
 inline constexpr uint32_t kMaxJournalSlots = 65'536;
@@ -32,29 +35,49 @@ class JournalPlaces {
   /// bytes.
   static StatusOr<JournalPlaces> Create(const JournalGeometry& geometry);
 
-  uint32_t slots() const { return slots_; }
-  uint32_t chunks() const { return static_cast<uint32_t>(chunk_bytes_.size()); }
-  uint32_t kept_rounds() const { return kept_rounds_; }
+  uint32_t slots() const { return geometry_.slots; }
+  uint32_t chunks() const { return static_cast<uint32_t>(geometry_.chunk_bytes.size()); }
+  uint32_t kept_rounds() const { return geometry_.kept_rounds; }
+  const JournalGeometry& geometry() const { return geometry_; }
   uint64_t file_bytes() const { return file_bytes_; }
+  uint64_t members_offset() const { return members_offset_; }
+  uint64_t merges_offset() const { return merges_offset_; }
+  uint64_t commit_offset() const { return commit_offset_; }
   uint64_t index_offset() const { return index_offset_; }
   uint64_t data_offset() const { return data_offset_; }
   uint64_t slot_bytes() const { return slot_bytes_; }
-  const std::vector<uint64_t>& chunk_table() const { return chunk_bytes_; }
+  /// The chunk table's bytes, u64 each.
+  std::span<const std::byte> chunk_table() const {
+    return std::as_bytes(std::span(geometry_.chunk_bytes));
+  }
+  /// Bytes of a merge record: a bit for each slot, in whole words, and the record's tail.
+  uint64_t merge_bytes() const { return merge_bytes_; }
 
-  /// Preconditions of these: slot < slots(), chunk < chunks().
-  uint64_t ChunkBytes(uint32_t chunk) const { return chunk_bytes_[chunk]; }
+  /// Preconditions of these: slot < slots(), chunk < chunks(), copy < 2.
+  uint64_t ChunkBytes(uint32_t chunk) const { return geometry_.chunk_bytes[chunk]; }
   uint64_t ChunkOffset(uint32_t slot, uint32_t chunk) const {
     return data_offset_ + slot * slot_bytes_ + chunk_offset_[chunk];
   }
   uint64_t SealOffset(uint32_t slot, uint32_t chunk) const {
     return index_offset_ + (uint64_t{slot} * chunks() + chunk) * kJournalSealBytes;
   }
+  uint64_t MemberOffset(uint32_t slot, uint32_t copy) const {
+    return members_offset_ + (uint64_t{slot} * 2 + copy) * kJournalMemberBytes;
+  }
+  uint64_t MergeOffset(uint32_t chunk) const {
+    return merges_offset_ + chunk * (merge_bytes_ + kJournalMergedBytes);
+  }
+  uint64_t MergedOffset(uint32_t chunk) const { return MergeOffset(chunk) + merge_bytes_; }
 
  private:
-  uint32_t slots_ = 0;
-  uint32_t kept_rounds_ = 0;
-  std::vector<uint64_t> chunk_bytes_;
+  void PlaceTables();
+
+  JournalGeometry geometry_;
   std::vector<uint64_t> chunk_offset_;  // from the slot's begin
+  uint64_t merge_bytes_ = 0;
+  uint64_t members_offset_ = 0;
+  uint64_t merges_offset_ = 0;
+  uint64_t commit_offset_ = 0;
   uint64_t index_offset_ = 0;
   uint64_t data_offset_ = 0;
   uint64_t slot_bytes_ = 0;
@@ -73,6 +96,9 @@ struct JournalHeader {
   uint64_t slot_bytes = 0;
   uint64_t file_bytes = 0;
   Hash128 chunk_table_hash;
+  uint64_t members_offset = 0;
+  uint64_t merges_offset = 0;
+  uint64_t commit_offset = 0;
 
   friend bool operator==(const JournalHeader&, const JournalHeader&) = default;
 };
@@ -82,12 +108,15 @@ std::array<std::byte, kJournalHeaderBytes> EncodeJournalHeader(const JournalHead
 /// DataLoss on a short, damaged or foreign header, FailedPrecondition on another version's.
 StatusOr<JournalHeader> DecodeJournalHeader(std::span<const std::byte> bytes);
 
-std::array<std::byte, kJournalSealBytes> EncodeJournalSeal(uint32_t round, uint32_t slot,
-                                                           uint32_t chunk,
-                                                           const Hash128& payload_hash);
-/// The payload's hash when `bytes` seal this chunk in this round; nothing when they are blank,
-/// damaged, or of another round or place.
-std::optional<Hash128> DecodeJournalSeal(std::span<const std::byte> bytes, uint32_t round,
-                                         uint32_t slot, uint32_t chunk);
+/// The round that file `ring_index` of a ring with these places holds, by its header and its size.
+/// FailedPrecondition says how its geometry differs; DataLoss when the file is not whole or is not
+/// this one.
+StatusOr<uint32_t> CheckJournalHeader(const JournalHeader& header, const JournalPlaces& places,
+                                      uint32_t ring_index, uint64_t file_bytes);
+
+/// The places by a file's own header and chunk table, the bytes behind the header (8 for each of
+/// header.chunks). DataLoss when they do not fit each other.
+StatusOr<JournalPlaces> PlacesOfJournal(const JournalHeader& header,
+                                        std::span<const std::byte> chunk_table);
 
 }  // namespace interlude

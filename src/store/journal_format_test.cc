@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace interlude {
@@ -23,9 +24,13 @@ void ExpectRefused(const JournalGeometry& geometry, const std::string& text) {
 
 TEST(JournalPlaces, PlacesAreAlignedInOrderAndFillTheFile) {
   const JournalPlaces places = SmallPlaces();
-  EXPECT_EQ(places.index_offset(), 192u);  // 128 + 3 * 8, aligned
-  EXPECT_EQ(places.data_offset(), 4096u);  // 192 + 9 * 32, aligned to a page
-  EXPECT_EQ(places.slot_bytes(), 256u);    // 128 + 64 + 64
+  EXPECT_EQ(places.members_offset(), 192u);  // 128 + 3 * 8, aligned
+  EXPECT_EQ(places.merges_offset(), 448u);   // 192 + 3 * 80, aligned
+  EXPECT_EQ(places.merge_bytes(), 24u);      // one word of slots and a tail
+  EXPECT_EQ(places.commit_offset(), 640u);   // 448 + 3 * 56, aligned
+  EXPECT_EQ(places.index_offset(), 704u);    // 640 + 40, aligned
+  EXPECT_EQ(places.data_offset(), 4096u);    // 704 + 9 * 32, aligned to a page
+  EXPECT_EQ(places.slot_bytes(), 256u);      // 128 + 64 + 64
   EXPECT_EQ(places.file_bytes(), 4096u + 3 * 256u);
   uint64_t data_end = places.data_offset();
   uint64_t index_end = places.index_offset();
@@ -42,6 +47,32 @@ TEST(JournalPlaces, PlacesAreAlignedInOrderAndFillTheFile) {
   }
   EXPECT_LE(index_end, places.data_offset());
   EXPECT_LE(data_end, places.file_bytes());
+}
+
+TEST(JournalPlaces, RecordsLieApartFromEachOther) {
+  const JournalPlaces places =
+      JournalPlaces::Create({.chunk_bytes = {9, 9, 9, 9}, .slots = 130, .kept_rounds = 1}).value();
+  EXPECT_EQ(places.merge_bytes(), 24u + 16u);
+  std::vector<std::pair<uint64_t, uint64_t>> records = {
+      {0, kJournalHeaderBytes},
+      {kJournalHeaderBytes, places.chunk_table().size()},
+      {places.commit_offset(), kJournalCommitBytes}};
+  for (uint32_t slot = 0; slot < places.slots(); ++slot) {
+    for (const uint32_t copy : {0u, 1u})
+      records.emplace_back(places.MemberOffset(slot, copy), kJournalMemberBytes);
+    for (uint32_t chunk = 0; chunk < places.chunks(); ++chunk)
+      records.emplace_back(places.SealOffset(slot, chunk), kJournalSealBytes);
+  }
+  for (uint32_t chunk = 0; chunk < places.chunks(); ++chunk) {
+    records.emplace_back(places.MergeOffset(chunk), places.merge_bytes());
+    records.emplace_back(places.MergedOffset(chunk), kJournalMergedBytes);
+  }
+  std::ranges::sort(records);
+  for (size_t i = 1; i < records.size(); ++i) {
+    EXPECT_EQ(records[i].first % 8, 0u);
+    EXPECT_LE(records[i - 1].first + records[i - 1].second, records[i].first);
+  }
+  EXPECT_LE(records.back().first + records.back().second, places.data_offset());
 }
 
 TEST(JournalPlaces, ImpossibleGeometriesAreRefused) {
@@ -88,29 +119,72 @@ TEST(JournalHeader, AnotherVersionIsNamed) {
   std::memcpy(bytes.data() + 120, &hash.low, 8);
   const auto header = DecodeJournalHeader(bytes);
   EXPECT_EQ(header.status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(header.status().message(), HasSubstr("version 9, this program reads version 1"));
+  EXPECT_THAT(header.status().message(), HasSubstr("version 9, this program reads version 2"));
 }
 
-TEST(JournalSeal, ASealHoldsForItsOwnRoundAndPlaceOnly) {
-  const Hash128 hash{0x1122, 0x3344};
-  const auto seal = EncodeJournalSeal(7, 2, 1, hash);
-  EXPECT_EQ(DecodeJournalSeal(seal, 7, 2, 1), hash);
-  EXPECT_EQ(DecodeJournalSeal(seal, 5, 2, 1), std::nullopt);
-  EXPECT_EQ(DecodeJournalSeal(seal, 7, 1, 1), std::nullopt);
-  EXPECT_EQ(DecodeJournalSeal(seal, 7, 2, 0), std::nullopt);
-  EXPECT_EQ(DecodeJournalSeal(std::vector<std::byte>(kJournalSealBytes), 0, 0, 0), std::nullopt);
+TEST(JournalHeader, AnotherGeometryIsNamed) {
+  const JournalPlaces mine = SmallPlaces();
+  const auto check = [&](const JournalGeometry& geometry) {
+    const JournalPlaces other = JournalPlaces::Create(geometry).value();
+    const auto round =
+        CheckJournalHeader(MakeJournalHeader(other, 1, 41), mine, 1, other.file_bytes());
+    EXPECT_EQ(round.status().code(), StatusCode::kFailedPrecondition);
+    return round.status().message();
+  };
+  EXPECT_THAT(check({.chunk_bytes = {100, 64, 7}, .slots = 4, .kept_rounds = 2}),
+              HasSubstr("it has 4 slots, this one 3"));
+  EXPECT_THAT(check({.chunk_bytes = {100, 64}, .slots = 3, .kept_rounds = 2}),
+              HasSubstr("it has 2 chunks, this one 3"));
+  EXPECT_THAT(check({.chunk_bytes = {100, 64, 7}, .slots = 3, .kept_rounds = 5}),
+              HasSubstr("it has 5 kept rounds, this one 2"));
+  EXPECT_THAT(check({.chunk_bytes = {100, 64, 8}, .slots = 3, .kept_rounds = 2}),
+              HasSubstr("its chunks have other sizes"));
 }
 
-TEST(JournalSeal, EveryTruncationAndEveryFlippedBitIsNoSeal) {
-  const auto seal = EncodeJournalSeal(7, 2, 1, Hash128{0x1122, 0x3344});
-  for (size_t size = 0; size < seal.size(); ++size) {
-    EXPECT_EQ(DecodeJournalSeal(std::span(seal).first(size), 7, 2, 1), std::nullopt);
-  }
-  for (size_t i = 0; i < seal.size() * 8; ++i) {
-    auto damaged = seal;
-    damaged[i / 8] ^= std::byte{1} << (i % 8);
-    EXPECT_EQ(DecodeJournalSeal(damaged, 7, 2, 1), std::nullopt) << "bit " << i;
-  }
+TEST(JournalHeader, AFileThatIsNotThisOneOrNotWholeIsDataLoss) {
+  const JournalPlaces places = SmallPlaces();
+  const auto code = [&](const JournalHeader& header, uint32_t ring_index, uint64_t bytes) {
+    return CheckJournalHeader(header, places, ring_index, bytes).status().code();
+  };
+  const JournalHeader whole = MakeJournalHeader(places, 1, 41);
+  const uint64_t bytes = places.file_bytes();
+  EXPECT_EQ(CheckJournalHeader(whole, places, 1, bytes).value(), 41u);
+  EXPECT_EQ(
+      CheckJournalHeader(MakeJournalHeader(places, 0, kNoJournalRound), places, 0, bytes).value(),
+      kNoJournalRound);
+  EXPECT_EQ(code(whole, 0, bytes), StatusCode::kDataLoss);
+  EXPECT_EQ(code(whole, 1, bytes - 1), StatusCode::kDataLoss);
+  EXPECT_EQ(code(whole, 1, bytes + 1), StatusCode::kDataLoss);
+  EXPECT_EQ(code(MakeJournalHeader(places, 1, 42), 1, bytes), StatusCode::kDataLoss);
+  JournalHeader odd = whole;
+  odd.commit_offset += 64;
+  EXPECT_EQ(code(odd, 1, bytes), StatusCode::kDataLoss);
+}
+
+TEST(JournalHeader, TheGeometryIsFoundInTheFileItself) {
+  const JournalPlaces places = SmallPlaces();
+  const JournalHeader header = MakeJournalHeader(places, 1, 41);
+  const auto found = PlacesOfJournal(header, places.chunk_table());
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_EQ(MakeJournalHeader(*found, 1, 41), header);
+  EXPECT_EQ(found->geometry().chunk_bytes, places.geometry().chunk_bytes);
+
+  const auto code = [&](const JournalHeader& other, std::span<const std::byte> table) {
+    return PlacesOfJournal(other, table).status().code();
+  };
+  std::vector<std::byte> damaged(places.chunk_table().begin(), places.chunk_table().end());
+  damaged[3] ^= std::byte{1};
+  EXPECT_EQ(code(header, damaged), StatusCode::kDataLoss);
+  EXPECT_EQ(code(header, places.chunk_table().first(16)), StatusCode::kDataLoss);
+  JournalHeader odd = header;
+  odd.slots = 0;
+  EXPECT_EQ(code(odd, places.chunk_table()), StatusCode::kDataLoss);
+  odd = header;
+  odd.chunks = 2;
+  EXPECT_EQ(code(odd, places.chunk_table()), StatusCode::kDataLoss);
+  odd = header;
+  odd.data_offset += 4096;
+  EXPECT_EQ(code(odd, places.chunk_table()), StatusCode::kDataLoss);
 }
 
 }  // namespace

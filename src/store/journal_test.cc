@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "store/journal_format.h"
+#include "store/journal_records.h"
 #include "store/temporary_directory.h"
 
 namespace interlude {
@@ -42,10 +43,8 @@ class JournalTest : public testing::Test {
   }
   bool Sealed(uint32_t round, uint32_t slot, uint32_t chunk) {
     const std::string file = RingBytes(round % kGeometry.kept_rounds);
-    const auto places = JournalPlaces::Create(kGeometry).value();
-    const auto seal =
-        std::as_bytes(std::span(file)).subspan(places.SealOffset(slot, chunk), kJournalSealBytes);
-    const auto hash = DecodeJournalSeal(seal, round, slot, chunk);
+    const auto hash = ReadJournalSeal(std::as_bytes(std::span(file)),
+                                      JournalPlaces::Create(kGeometry).value(), round, slot, chunk);
     return hash && *hash == HashBytes(Payload(round, slot, chunk));
   }
 
@@ -158,6 +157,17 @@ TEST_F(JournalTest, FilesHaveTheirFullSizeAndBlocksFromTheStart) {
   EXPECT_FALSE(std::filesystem::exists(directory_.File("journal/ring-2.journal")));
 }
 
+TEST_F(JournalTest, FilesAreForTheirOwnerAlone) {
+  // They hold session tokens. One that was readable before does not stay so.
+  std::filesystem::create_directories(directory_.File("journal"));
+  WriteWholeFile(directory_.File("journal/ring-0.journal"), "old");
+  const auto journal = Create();
+  for (const char* name : {"journal/ring-0.journal", "journal/ring-1.journal"}) {
+    EXPECT_EQ(std::filesystem::status(directory_.File(name)).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  }
+}
+
 TEST_F(JournalTest, ANewJournalReplacesTheOldOne) {
   const JournalGeometry wider = {.chunk_bytes = {100, 100, 36}, .slots = 3, .kept_rounds = 4};
   {
@@ -233,39 +243,6 @@ TEST(JournalOnSharedMemory, AMemoryFileSystemServesToo) {
   ASSERT_TRUE((*journal)->BeginRound(1).ok());
   ASSERT_TRUE((*journal)->Write(1, 2, 0, 0, Payload(1, 2, 0)).ok());
   EXPECT_EQ(Copy((*journal)->Read(1, 2, 0)), Payload(1, 2, 0));
-}
-
-const JournalGeometry kSampleGeometry = {.chunk_bytes = {100, 36}, .slots = 2, .kept_rounds = 1};
-const std::vector<std::byte> kSampleFirst(100, std::byte{0xa1});
-const std::vector<std::byte> kSampleLast(36, std::byte{0xb2});
-
-TEST_F(JournalTest, TheJournalStillWritesTheSampleFileOfVersion1) {
-  const auto journal = Create(kSampleGeometry);
-  ASSERT_TRUE(journal->BeginRound(7).ok());
-  ASSERT_TRUE(journal->Write(7, 0, 0, 0, kSampleFirst).ok());
-  ASSERT_TRUE(journal->Seal(7, 0, 0, HashBytes(kSampleFirst)).ok());
-  ASSERT_TRUE(journal->Write(7, 1, 1, 0, kSampleLast).ok());
-  ASSERT_TRUE(journal->Seal(7, 1, 1, HashBytes(kSampleLast)).ok());
-  EXPECT_TRUE(RingBytes(0) == ReadWholeFile(INTERLUDE_TESTDATA "/journal/v1.journal"));
-}
-
-TEST(JournalSample, Version1IsUnderstood) {
-  const std::string file = ReadWholeFile(INTERLUDE_TESTDATA "/journal/v1.journal");
-  const auto bytes = std::as_bytes(std::span(file));
-  const auto header = DecodeJournalHeader(bytes);
-  ASSERT_TRUE(header.ok()) << header.status().ToString();
-  const auto places = JournalPlaces::Create(kSampleGeometry).value();
-  EXPECT_EQ(*header, MakeJournalHeader(places, 0, 7));
-  EXPECT_EQ(file.size(), header->file_bytes);
-  const auto seal = [&](uint32_t slot, uint32_t chunk) {
-    return DecodeJournalSeal(bytes.subspan(places.SealOffset(slot, chunk), kJournalSealBytes), 7,
-                             slot, chunk);
-  };
-  EXPECT_EQ(seal(0, 0), HashBytes(kSampleFirst));
-  EXPECT_EQ(seal(0, 1), std::nullopt);
-  EXPECT_EQ(seal(1, 0), std::nullopt);
-  EXPECT_EQ(seal(1, 1), HashBytes(kSampleLast));
-  EXPECT_EQ(Copy(bytes.subspan(places.ChunkOffset(1, 1), 36)), kSampleLast);
 }
 
 using JournalDeathTest = JournalTest;

@@ -29,6 +29,8 @@ StatusOr<WorkerOptions> Prepare(const WorkerCommandOptions& options) {
   prepared.coordinator = options.coordinator;
   prepared.requested_worker = options.id;
   prepared.threads = options.threads;
+  prepared.reconnect_for = std::chrono::seconds(options.reconnect_s);
+  prepared.finish_round = options.finish_round;
   prepared.insecure = options.security.insecure;
   if (!options.security.keys.empty()) {
     INTERLUDE_ASSIGN_OR_RETURN(
