@@ -13,10 +13,12 @@ int main(int argc, char** argv) {
   interlude::AddReportCommand(app, chosen);
   interlude::AddBenchCommand(app, chosen);
   interlude::AddConfigCommand(app, chosen);
+  interlude::AddJournalCommand(app, chosen);
   interlude::AddKeysCommand(app, chosen);
   for (const char* name : {"run", "coordinator", "worker", "keys"})
     app.get_subcommand(name)->group("Train");
-  for (const char* name : {"report", "bench", "config"}) app.get_subcommand(name)->group("Look");
+  for (const char* name : {"report", "journal", "bench", "config"})
+    app.get_subcommand(name)->group("Look");
   app.require_subcommand(1);
   app.set_version_flag("--version", interlude::kSoftwareVersion);
   app.footer(

@@ -80,16 +80,17 @@ class CoordinatorImpl final : public Coordinator {
     LogInfo("{}; merge pool {} threads, gRPC pollers {}", limits.ToString(), threads, pollers);
 
     INTERLUDE_RETURN_IF_ERROR(CheckExposure(options_));
-    INTERLUDE_ASSIGN_OR_RETURN(
-        directory_, OpenRunDirectory(options_.directory, options_.config, options_.workers));
-    INTERLUDE_ASSIGN_OR_RETURN(
-        std::optional<RecoveredRun> recovered,
-        RecoverRun({options_.directory, options_.config, options_.workers, threads}, clock_));
+    // Before anything is written. Who comes already is heard when the round thread runs.
     INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer({.listen = options_.listen,
                                                      .pollers = pollers,
                                                      .workers = options_.workers,
                                                      .keys = keys()},
                                                     service_));
+    INTERLUDE_ASSIGN_OR_RETURN(
+        directory_, OpenRunDirectory(options_.directory, options_.config, options_.workers));
+    INTERLUDE_ASSIGN_OR_RETURN(
+        std::optional<RecoveredRun> recovered,
+        RecoverRun({options_.directory, options_.config, options_.workers, threads}, clock_));
     const std::string run_id = recovered           ? recovered->run_id
                                : directory_.run_id ? *directory_.run_id
                                                    : MakeRunId(clock_, options_.config.seed);

@@ -184,26 +184,11 @@ Status DeltaStore::RecordCommit(uint32_t round, const Hash128& root) {
   return journal_->RecordCommit(round, root);
 }
 
-std::vector<JournalRound> DeltaStore::Recorded() const {
-  std::vector<JournalRound> recorded;
-  for (const uint32_t round : journal_->rounds()) recorded.push_back(journal_->Inspect(round));
-  return recorded;
-}
+std::vector<JournalRound> DeltaStore::Recorded() const { return RecordedIn(*journal_); }
 
 StatusOr<std::vector<std::span<const std::byte>>> DeltaStore::WholeDeltas(
     const MergeOrder& order) const {
-  std::vector<std::span<const std::byte>> payloads;
-  for (const Contributor& contributor : order.contributors) {
-    const auto slot = static_cast<uint32_t>(contributor.worker);
-    if (!journal_->SealedWhole(order.round, slot, order.chunk)) {
-      return DataLossError(
-          "journal: round {}, chunk {}, worker {}: the payload is not what was received; the disk "
-          "may be damaged",
-          order.round, order.chunk, contributor.worker);
-    }
-    payloads.push_back(journal_->Read(order.round, slot, order.chunk));
-  }
-  return payloads;
+  return WholeDeltasIn(*journal_, order);
 }
 
 std::span<std::byte> DeltaStore::SyncPlace(uint32_t round, uint32_t chunk,

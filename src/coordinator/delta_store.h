@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "codec/chunk_codec.h"
+#include "coordinator/replay.h"
 #include "layout/layout.h"
 #include "protocol/types.h"
 #include "store/journal.h"
@@ -33,7 +34,7 @@ struct DeltaStoreOptions {
 /// Any thread, as stated. Two journals: DIR/journal holds the deltas of some rounds, a worker's in
 /// the slot of its id, and what else it takes to make the rounds again; DIR/syncs holds sync
 /// deltas.
-class DeltaStore {
+class DeltaStore final : public ReplayStore {
  public:
   static StatusOr<std::unique_ptr<DeltaStore>> Create(const std::string& run_directory,
                                                       const Layout& layout, Codec codec,
@@ -59,7 +60,7 @@ class DeltaStore {
 
   /// Round thread: where the sync chunk is made.
   std::span<std::byte> MutableSync(uint32_t round, uint32_t chunk);
-  Status SealSync(uint32_t round, uint32_t chunk, const Hash128& payload_hash);
+  Status SealSync(uint32_t round, uint32_t chunk, const Hash128& payload_hash) override;
   /// A handler, for a member: its rounds are not forgotten before it has applied them. NotFound
   /// when the round is no longer retained.
   StatusOr<std::span<const std::byte>> FindSync(uint32_t round, uint32_t chunk) const;
@@ -74,17 +75,14 @@ class DeltaStore {
   Status RecordMerged(uint32_t round, uint32_t chunk, const Hash128& base_hash);
   Status RecordCommit(uint32_t round, const Hash128& root);
 
-  // Recovery, before the round thread begins. Different chunks from different threads.
+  // Recovery, before the round thread begins.
 
-  /// What the journal says of its rounds, ascending.
-  std::vector<JournalRound> Recorded() const;
-  /// The payloads that the order names. DataLoss when one is not what was sealed.
-  StatusOr<std::vector<std::span<const std::byte>>> WholeDeltas(const MergeOrder& order) const;
-  /// Where the sync chunk belongs or, where its round is no longer kept, `scratch`, which is given
-  /// its size.
-  std::span<std::byte> SyncPlace(uint32_t round, uint32_t chunk, std::vector<std::byte>& scratch);
-  /// The payload's hash of a sync chunk that is there and whole.
-  std::optional<Hash128> WholeSync(uint32_t round, uint32_t chunk) const;
+  std::vector<JournalRound> Recorded() const override;
+  StatusOr<std::vector<std::span<const std::byte>>> WholeDeltas(
+      const MergeOrder& order) const override;
+  std::span<std::byte> SyncPlace(uint32_t round, uint32_t chunk,
+                                 std::vector<std::byte>& scratch) override;
+  std::optional<Hash128> WholeSync(uint32_t round, uint32_t chunk) const override;
 
   const std::vector<size_t>& chunk_bytes() const { return chunk_bytes_; }
 

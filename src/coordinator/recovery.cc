@@ -11,128 +11,19 @@
 namespace interlude {
 namespace {
 
-/// Of one chunk, on its way from the snapshot to what the journal has last.
-class ChunkReplay {
- public:
-  ChunkReplay(Exchange& exchange, const std::map<uint32_t, JournalRound>& rounds, uint32_t chunk,
-              const Clock& clock)
-      : merger_(*exchange.merger),
-        deltas_(*exchange.deltas),
-        rounds_(rounds),
-        chunk_(chunk),
-        timer_(Phase::kMerge, kBeforeRounds, kNoWorker, clock) {}
-
-  Status Run(uint32_t committed_rounds);
-
-  const std::map<uint32_t, RecoveredSync>& syncs() const { return syncs_; }
-  const std::map<uint32_t, Hash128>& base_hashes() const { return base_hashes_; }
-  const std::vector<MergeOrder>& open_orders() const { return open_orders_; }
-  uint64_t merges() const { return merges_; }
-
- private:
-  StatusOr<MergeOrder> OrderOf(const JournalRound& round, const std::vector<uint32_t>& slots) const;
-  Status Redo(const JournalRound& round, const MergeOrder& order);
-  void KeepWhatIsThere(const JournalRound& round, const MergeOrder& order);
-
-  Merger& merger_;
-  DeltaStore& deltas_;
-  const std::map<uint32_t, JournalRound>& rounds_;
-  const uint32_t chunk_;
-  PhaseTimer timer_;
-  std::map<uint32_t, RecoveredSync> syncs_;
-  std::map<uint32_t, Hash128> base_hashes_;  // after each round
-  std::vector<MergeOrder> open_orders_;
-  uint64_t merges_ = 0;
-};
-
-std::vector<WorkerId> WorkersOf(const MergeOrder& order) {
-  std::vector<WorkerId> workers;
-  for (const Contributor& contributor : order.contributors) workers.push_back(contributor.worker);
-  return workers;
-}
-
-StatusOr<MergeOrder> ChunkReplay::OrderOf(const JournalRound& round,
-                                          const std::vector<uint32_t>& slots) const {
-  MergeOrder order{.round = round.round, .chunk = chunk_, .contributors = {}};
-  for (const uint32_t slot : slots) {
-    if (!round.members[slot] || round.members[slot]->samples == 0) {
-      return DataLossError("round {}, chunk {}: worker {} is merged and is no member", round.round,
-                           chunk_, slot);
-    }
-    order.contributors.push_back({static_cast<WorkerId>(slot), round.members[slot]->samples});
-  }
-  return order;
-}
-
-Status ChunkReplay::Run(uint32_t committed_rounds) {
-  const uint32_t from = merger_.chunk_round(chunk_);
-  base_hashes_[from] = merger_.chunk_hashes()[chunk_];
-  for (const auto& [number, round] : rounds_) {
-    const JournalChunk& record = round.chunks[chunk_];
-    if (!record.merge) {
-      if (number > committed_rounds) break;  // open, and this chunk of it was not merged
-      if (number <= from) continue;
-      return DataLossError("round {} is committed, and the merge of its chunk {} is not recorded",
-                           number, chunk_);
-    }
-    INTERLUDE_ASSIGN_OR_RETURN(const MergeOrder order, OrderOf(round, *record.merge));
-    if (number > committed_rounds) open_orders_.push_back(order);
-    if (number <= from) {
-      KeepWhatIsThere(round, order);
-    } else {
-      INTERLUDE_RETURN_IF_ERROR(Redo(round, order));
-    }
-  }
-  return OkStatus();
-}
-
-Status ChunkReplay::Redo(const JournalRound& round, const MergeOrder& order) {
-  if (round.round != merger_.chunk_round(chunk_) + 1) {
-    return DataLossError("chunk {} stands after {} rounds, the next one in the journal is {}",
-                         chunk_, merger_.chunk_round(chunk_), round.round);
-  }
-  INTERLUDE_ASSIGN_OR_RETURN(const auto payloads, deltas_.WholeDeltas(order));
-  std::vector<std::byte> scratch;
-  std::span<std::byte> sync = deltas_.SyncPlace(round.round, chunk_, scratch);
-  INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes,
-                             merger_.MergeChunk(order, payloads, sync, timer_));
-  const std::optional<Hash128>& recorded = round.chunks[chunk_].base_hash;
-  if (recorded && *recorded != hashes.base) {
-    return DataLossError(
-        "round {}, chunk {} was made again with other bits: its base hashes to {}, before it was "
-        "{}; was the coordinator restarted on other hardware or with another version?",
-        round.round, chunk_, hashes.base.ToHex(), recorded->ToHex());
-  }
-  ++merges_;
-  base_hashes_[round.round] = hashes.base;
-  if (!scratch.empty()) return OkStatus();
-  syncs_[round.round] = {hashes, WorkersOf(order)};
-  return deltas_.SealSync(round.round, chunk_, hashes.payload);
-}
-
-/// The snapshot is further than this round; its sync delta may still lie where it was made.
-void ChunkReplay::KeepWhatIsThere(const JournalRound& round, const MergeOrder& order) {
-  const std::optional<Hash128>& base_hash = round.chunks[chunk_].base_hash;
-  if (base_hash) base_hashes_[round.round] = *base_hash;
-  const std::optional<Hash128> payload = deltas_.WholeSync(round.round, chunk_);
-  if (!payload || !base_hash) return;
-  syncs_[round.round] = {{.payload = *payload, .base = *base_hash}, WorkersOf(order)};
-}
-
 /// The newest snapshot that can be read, loaded into a merger.
 struct Loaded {
   SnapshotHeader header;
+  RunConfig config;
   std::unique_ptr<Merger> merger;
 };
 
-StatusOr<Loaded> Load(const std::string& path, const RecoveryOptions& options) {
+StatusOr<Loaded> Load(const std::string& path, int threads) {
   INTERLUDE_ASSIGN_OR_RETURN(const SnapshotReader reader, SnapshotReader::Open(path));
-  Loaded loaded{.header = reader.header(), .merger = nullptr};
-  if (loaded.header.config != FormatRunConfig(options.config)) {
-    return FailedPreconditionError("snapshot {} is of another configuration", path);
-  }
-  INTERLUDE_ASSIGN_OR_RETURN(loaded.merger, Merger::Create(reader.header().layout, options.config));
-  TaskPool pool(options.threads);
+  Loaded loaded{.header = reader.header(), .config = {}, .merger = nullptr};
+  INTERLUDE_ASSIGN_OR_RETURN(loaded.config, ParseRunConfig(loaded.header.config, path));
+  INTERLUDE_ASSIGN_OR_RETURN(loaded.merger, Merger::Create(reader.header().layout, loaded.config));
+  TaskPool pool(threads);
   Mutex mutex;
   Status first_failure;
   for (uint32_t chunk = 0; chunk < loaded.header.layout.num_chunks(); ++chunk) {
@@ -151,18 +42,17 @@ StatusOr<Loaded> Load(const std::string& path, const RecoveryOptions& options) {
   return loaded;
 }
 
-StatusOr<std::optional<Loaded>> LoadNewest(const RecoveryOptions& options) {
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                             NewestSnapshots(options.directory + "/snapshots"));
-  Status newest;
+/// The first of these that can be read; nothing when there are none.
+StatusOr<std::optional<Loaded>> LoadFirst(const std::vector<std::string>& paths, int threads) {
+  Status first_failure;
   for (const std::string& path : paths) {
-    StatusOr<Loaded> loaded = Load(path, options);
+    StatusOr<Loaded> loaded = Load(path, threads);
     if (loaded.ok()) return std::optional<Loaded>(*std::move(loaded));
     if (loaded.status().code() != StatusCode::kDataLoss) return loaded.status();
-    LogError("{}; looking for an older snapshot", loaded.status().message());
-    if (newest.ok()) newest = loaded.status();
+    LogError("{}; looking for another snapshot", loaded.status().message());
+    if (first_failure.ok()) first_failure = loaded.status();
   }
-  if (!newest.ok()) return newest;
+  if (!first_failure.ok()) return first_failure;
   return std::optional<Loaded>();
 }
 
@@ -172,9 +62,9 @@ struct Recorded {
   uint32_t committed = 0;
 };
 
-Recorded ReadRounds(const DeltaStore& deltas, uint32_t snapshot_round) {
+Recorded ReadRounds(const ReplayStore& store, uint32_t snapshot_round) {
   Recorded recorded{.rounds = {}, .committed = snapshot_round};
-  for (JournalRound& round : deltas.Recorded()) {
+  for (JournalRound& round : store.Recorded()) {
     if (round.commit) recorded.committed = std::max(recorded.committed, round.round);
     recorded.rounds.emplace(round.round, std::move(round));
   }
@@ -183,16 +73,6 @@ Recorded ReadRounds(const DeltaStore& deltas, uint32_t snapshot_round) {
     recorded.rounds.erase(std::prev(recorded.rounds.end()));
   }
   return recorded;
-}
-
-Status CheckRoots(const Recorded& recorded, uint32_t committed_rounds,
-                  const std::vector<Hash128>& base_hashes) {
-  const auto last = recorded.rounds.find(committed_rounds);
-  if (last == recorded.rounds.end() || !last->second.commit) return OkStatus();
-  const Hash128 root = RootHash(base_hashes);
-  if (root == last->second.commit->root) return OkStatus();
-  return DataLossError("after {} rounds the base was made again with root {}; committed was {}",
-                       committed_rounds, root.ToHex(), last->second.commit->root.ToHex());
 }
 
 void TakeOpenMembers(const DeltaStore& deltas, const Recorded& recorded, RecoveredRun& run) {
@@ -215,49 +95,83 @@ void TakeOpenMembers(const DeltaStore& deltas, const Recorded& recorded, Recover
   }
 }
 
-/// Adds up what the chunks came to.
-Status Gather(const std::vector<std::unique_ptr<ChunkReplay>>& chunks, RecoveredRun& run) {
-  const auto num_chunks = static_cast<uint32_t>(chunks.size());
-  for (uint32_t chunk = 0; chunk < num_chunks; ++chunk) {
-    const ChunkReplay& replay = *chunks[chunk];
-    const auto hash = replay.base_hashes().find(run.committed_rounds);
-    if (hash == replay.base_hashes().end()) {
-      return DataLossError("chunk {} cannot be followed to round {}", chunk, run.committed_rounds);
-    }
-    run.base_hashes.push_back(hash->second);
-    for (const auto& [round, sync] : replay.syncs()) {
-      run.syncs[round].resize(num_chunks);
-      run.syncs[round][chunk] = sync;
-    }
-    run.open_orders.insert(run.open_orders.end(), replay.open_orders().begin(),
-                           replay.open_orders().end());
-    run.replayed_merges += replay.merges();
-  }
-  return OkStatus();
-}
+using Replays = std::vector<std::unique_ptr<ChunkReplay>>;
 
-Status Replay(const RecoveryOptions& options, const Recorded& recorded, const Clock& clock,
-              RecoveredRun& run) {
-  std::vector<std::unique_ptr<ChunkReplay>> chunks;
-  for (uint32_t chunk = 0; chunk < run.exchange->merger->layout().num_chunks(); ++chunk) {
-    chunks.push_back(std::make_unique<ChunkReplay>(*run.exchange, recorded.rounds, chunk, clock));
+/// All chunks side by side.
+StatusOr<Replays> Replay(Merger& merger, ReplayStore& store, const Recorded& recorded, int threads,
+                         const Clock& clock) {
+  Replays chunks;
+  for (uint32_t chunk = 0; chunk < merger.layout().num_chunks(); ++chunk) {
+    chunks.push_back(std::make_unique<ChunkReplay>(merger, store, recorded.rounds, chunk, clock));
   }
   Mutex mutex;
   Status first_failure;
-  {
-    TaskPool pool(options.threads);
-    for (const auto& chunk : chunks) {
-      pool.Submit([&] {
-        const Status status = chunk->Run(run.committed_rounds);
-        MutexLock lock(mutex);
-        if (first_failure.ok()) first_failure = status;
-      });
-    }
-    pool.Drain();
+  TaskPool pool(threads);
+  for (const auto& chunk : chunks) {
+    pool.Submit([&] {
+      const Status status = chunk->Run(recorded.committed);
+      MutexLock lock(mutex);
+      if (first_failure.ok()) first_failure = status;
+    });
   }
+  pool.Drain();
   INTERLUDE_RETURN_IF_ERROR(first_failure);
-  return Gather(chunks, run);
+  return chunks;
 }
+
+/// The hashes of the base after the committed rounds, which must be the committed ones.
+StatusOr<std::vector<Hash128>> CommittedBase(const Replays& chunks, const Recorded& recorded) {
+  std::vector<Hash128> hashes;
+  for (const auto& chunk : chunks) {
+    const auto hash = chunk->base_hashes().find(recorded.committed);
+    if (hash == chunk->base_hashes().end()) {
+      return DataLossError("chunk {} cannot be followed to round {}", hashes.size(),
+                           recorded.committed);
+    }
+    hashes.push_back(hash->second);
+  }
+  const auto last = recorded.rounds.find(recorded.committed);
+  if (last == recorded.rounds.end() || !last->second.commit) return hashes;
+  const Hash128 root = RootHash(hashes);
+  if (root == last->second.commit->root) return hashes;
+  return DataLossError("after {} rounds the base was made again with root {}; committed was {}",
+                       recorded.committed, root.ToHex(), last->second.commit->root.ToHex());
+}
+
+/// What the chunks came to besides the base.
+void Gather(const Replays& chunks, RecoveredRun& run) {
+  const auto num_chunks = static_cast<uint32_t>(chunks.size());
+  for (uint32_t chunk = 0; chunk < num_chunks; ++chunk) {
+    for (const auto& [round, sync] : chunks[chunk]->syncs()) {
+      run.syncs[round].resize(num_chunks);
+      run.syncs[round][chunk] = sync;
+    }
+    const std::vector<MergeOrder>& orders = chunks[chunk]->open_orders();
+    run.open_orders.insert(run.open_orders.end(), orders.begin(), orders.end());
+    run.replayed_merges += chunks[chunk]->merges();
+  }
+}
+
+/// A journal that is only looked at.
+class ReadOnlyDeltas final : public ReplayStore {
+ public:
+  explicit ReadOnlyDeltas(std::unique_ptr<const Journal> journal) : journal_(std::move(journal)) {}
+  std::vector<JournalRound> Recorded() const override { return RecordedIn(*journal_); }
+  StatusOr<std::vector<std::span<const std::byte>>> WholeDeltas(
+      const MergeOrder& order) const override {
+    return WholeDeltasIn(*journal_, order);
+  }
+  std::span<std::byte> SyncPlace(uint32_t, uint32_t chunk,
+                                 std::vector<std::byte>& scratch) override {
+    scratch.resize(journal_->geometry().chunk_bytes[chunk]);
+    return scratch;
+  }
+  Status SealSync(uint32_t, uint32_t, const Hash128&) override { return OkStatus(); }
+  std::optional<Hash128> WholeSync(uint32_t, uint32_t) const override { return std::nullopt; }
+
+ private:
+  const std::unique_ptr<const Journal> journal_;
+};
 
 }  // namespace
 
@@ -269,8 +183,14 @@ DeltaStoreOptions StorageOf(const RunConfig& config, uint32_t workers) {
 
 StatusOr<std::optional<RecoveredRun>> RecoverRun(const RecoveryOptions& options,
                                                  const Clock& clock) {
-  INTERLUDE_ASSIGN_OR_RETURN(std::optional<Loaded> loaded, LoadNewest(options));
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                             NewestSnapshots(options.directory + "/snapshots"));
+  INTERLUDE_ASSIGN_OR_RETURN(std::optional<Loaded> loaded, LoadFirst(paths, options.threads));
   if (!loaded) return std::optional<RecoveredRun>();
+  if (loaded->header.config != FormatRunConfig(options.config)) {
+    return FailedPreconditionError("the snapshots in {} are of another configuration",
+                                   options.directory);
+  }
   RecoveredRun run;
   run.run_id = loaded->header.run_id;
   run.snapshot_round = loaded->header.round;
@@ -281,14 +201,44 @@ StatusOr<std::optional<RecoveredRun>> RecoverRun(const RecoveryOptions& options,
                                               StorageOf(options.config, options.workers)));
   run.exchange->base_chunk_bytes = ChunkPayloadBytes(layout, Codec::kFp32);
   run.exchange->merger = std::move(loaded->merger);
-  const Recorded recorded = ReadRounds(*run.exchange->deltas, run.snapshot_round);
+  DeltaStore& deltas = *run.exchange->deltas;
+  const Recorded recorded = ReadRounds(deltas, run.snapshot_round);
   run.committed_rounds = recorded.committed;
-  INTERLUDE_RETURN_IF_ERROR(
-      Replay(options, recorded, clock, run).WithContext("the run cannot be made again"));
-  INTERLUDE_RETURN_IF_ERROR(CheckRoots(recorded, run.committed_rounds, run.base_hashes));
+  INTERLUDE_ASSIGN_OR_RETURN(const Replays chunks, Replay(*run.exchange->merger, deltas, recorded,
+                                                          options.threads, clock));
+  INTERLUDE_ASSIGN_OR_RETURN(run.base_hashes, CommittedBase(chunks, recorded));
   run.root = RootHash(run.base_hashes);
-  TakeOpenMembers(*run.exchange->deltas, recorded, run);
+  Gather(chunks, run);
+  TakeOpenMembers(deltas, recorded, run);
   return std::optional<RecoveredRun>(std::move(run));
+}
+
+StatusOr<Verified> VerifyRun(const std::string& directory, int threads, const Clock& clock) {
+  INTERLUDE_ASSIGN_OR_RETURN(std::vector<std::string> paths,
+                             NewestSnapshots(directory + "/snapshots"));
+  std::reverse(paths.begin(), paths.end());
+  INTERLUDE_ASSIGN_OR_RETURN(std::optional<Loaded> loaded, LoadFirst(paths, threads));
+  if (!loaded) {
+    return NotFoundError("{} has no snapshot: no round of a run was merged in it", directory);
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::OpenReadOnly(directory + "/journal"));
+  if (journal->geometry().chunk_bytes !=
+      ChunkPayloadBytes(loaded->header.layout, CodecOf(loaded->config))) {
+    return DataLossError("the journal in {} belongs to another model than the snapshots",
+                         directory);
+  }
+  ReadOnlyDeltas deltas(std::move(journal));
+  const Recorded recorded = ReadRounds(deltas, loaded->header.round);
+  INTERLUDE_ASSIGN_OR_RETURN(const Replays chunks,
+                             Replay(*loaded->merger, deltas, recorded, threads, clock));
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<Hash128> hashes, CommittedBase(chunks, recorded));
+  Verified verified{.run_id = loaded->header.run_id,
+                    .snapshot_round = loaded->header.round,
+                    .committed_rounds = recorded.committed,
+                    .merges = 0,
+                    .root = RootHash(hashes)};
+  for (const auto& chunk : chunks) verified.merges += chunk->merges();
+  return verified;
 }
 
 }  // namespace interlude

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "config/run_config.h"
+#include "coordinator/replay.h"
 #include "coordinator/shared_state.h"
 #include "protocol/types.h"
 
@@ -24,9 +25,6 @@ struct RecoveredMember {
   uint64_t session = 0;
   std::vector<uint32_t> arrived;  // chunks of its delta that are whole
 };
-
-/// A sync delta's chunk that can be had.
-using RecoveredSync = SyncBoard::Known;
 
 struct RecoveredRun {
   std::string run_id;
@@ -52,6 +50,20 @@ struct RecoveryOptions {
   uint32_t workers = 1;
   int threads = 1;
 };
+
+/// What was found in a run's directory, in which nobody works.
+struct Verified {
+  std::string run_id;
+  uint32_t snapshot_round = 0;    // it was begun after so many rounds
+  uint32_t committed_rounds = 0;  // the last that could be made again
+  uint64_t merges = 0;            // that were, each with the recorded hash
+  Hash128 root;                   // after the last
+};
+
+/// Makes the committed rounds again that snapshots and journal reach, from the oldest snapshot that
+/// can be read, and compares every hash; writes nothing. DataLoss where something differs or is
+/// damaged, NotFound without a snapshot, FailedPrecondition while a coordinator works there.
+StatusOr<Verified> VerifyRun(const std::string& directory, int threads, const Clock& clock);
 
 /// How long deltas and sync deltas are kept: until a snapshot has made deltas needless, though it
 /// took as long as the next one was to wait.

@@ -1,4 +1,5 @@
 // Actions: what the machine decides is carried out here.
+#include "base/crash_point.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "coordinator/round_thread.h"
@@ -46,7 +47,9 @@ void RoundThread::Do(const StartRound& action) {
   const uint32_t round = action.round;
   const uint32_t num_chunks = exchange_->merger->layout().num_chunks();
   shared_.board.BeginRound(round, num_chunks);
+  CrashPoint();
   const Status status = BeginRound(round);
+  CrashPoint();
   if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
   if (round == kFirstRound) {
     observer_.RunStarted(exchange_->merger->layout().total_params(), num_chunks);
@@ -70,9 +73,11 @@ void RoundThread::Do(const StartRound& action) {
     member.session->member = true;
     const Status recorded = exchange_->deltas->SetMember(round, worker, 0, member.session->token);
     if (!recorded.ok()) return Fail(recorded.WithContext("the journal cannot be written"));
+    CrashPoint();
     Order(worker, message);
     ++message.evaluation_part;
   }
+  CrashPoint();
 }
 
 Status RoundThread::BeginRound(uint32_t round) {
@@ -104,7 +109,9 @@ void RoundThread::StartSnapshots() {
 void RoundThread::Do(const MergeChunk& action) {
   if (!snapshot_) return merges_to_come_.push_back(action);
   const MergeOrder& order = action.order;
+  CrashPoint();
   const Status recorded = exchange_->deltas->RecordMerge(order);
+  CrashPoint();
   if (!recorded.ok()) return Fail(recorded.WithContext("the journal cannot be written"));
   std::vector<std::span<const std::byte>> payloads;
   for (const Contributor& contributor : order.contributors) {
@@ -126,6 +133,7 @@ void RoundThread::Do(const SendSyncChunk& action) {
   if (failed_) return;
   const ChunkHashes& hashes = sync_hashes_[action.chunk];
   const Status status = exchange_->deltas->SealSync(action.round, action.chunk, hashes.payload);
+  CrashPoint();
   if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
   shared_.board.Post(action.round, action.chunk, hashes,
                      std::move(sync_contributors_[action.chunk]));
@@ -139,7 +147,9 @@ void RoundThread::Do(const CommitRound& action) {
   uncommitted_chunks_ = 0;
   const Hash128 root = exchange_->merger->Root();
   roots_[action.round] = root;
+  CrashPoint();
   const Status recorded = exchange_->deltas->RecordCommit(action.round, root);
+  CrashPoint();
   if (!recorded.ok()) return Fail(recorded.WithContext("the journal cannot be written"));
   machine_.RoundCommitted(action.round, root, shared_.clock.Now());
   if (action.round >= *snapshot_ + options_.config.round.snapshot_every)
@@ -147,6 +157,7 @@ void RoundThread::Do(const CommitRound& action) {
 }
 
 void RoundThread::Do(const EndRound& action) {
+  CrashPoint();
   const RoundExchange* exchange = machine_.open_round(action.round);
   INTERLUDE_CHECK(exchange != nullptr, "round {} ended and is not there", action.round);
   observer_.RoundEnded(
@@ -155,6 +166,7 @@ void RoundThread::Do(const EndRound& action) {
 }
 
 void RoundThread::Do(const Finish& action) {
+  CrashPoint();
   FinishMessage message;
   message.after_rounds = machine_.committed_rounds();
   message.evaluation_parts = static_cast<uint32_t>(action.members.size());

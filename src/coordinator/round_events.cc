@@ -1,5 +1,6 @@
 // Events: what workers and handlers tell the round thread.
 
+#include "base/crash_point.h"
 #include "base/log.h"
 #include "coordinator/round_thread.h"
 
@@ -120,6 +121,7 @@ Status RoundThread::MayUpload(const Session& session, const UploadHeader& header
 }
 
 void RoundThread::On(ChunkStoredEvent& event) {
+  CrashPoint();
   if (!IsCurrent(*event.session)) return;
   const WorkerId worker = event.session->worker;
   const StatusOr<bool> news =
@@ -144,6 +146,7 @@ Status RoundThread::AcceptBase(Session& session) {
   INTERLUDE_RETURN_IF_ERROR(machine_.BaseReceived(session.worker, shared_.clock.Now()));
   shared_.board.PostFirstBase(exchange_->merger->chunk_hashes());
   base_stored_ = true;
+  CrashPoint();
   StartSnapshots();
   snapshotter_->Begin(0);
   return OkStatus();
@@ -151,6 +154,7 @@ Status RoundThread::AcceptBase(Session& session) {
 
 void RoundThread::On(ChunkMergedEvent& event) {
   if (!event.hashes.ok()) return Fail(event.hashes.status());
+  CrashPoint();
   const Status recorded =
       exchange_->deltas->RecordMerged(event.round, event.chunk, event.hashes->base);
   if (!recorded.ok()) return Fail(recorded);
@@ -161,6 +165,7 @@ void RoundThread::On(ChunkMergedEvent& event) {
 }
 
 void RoundThread::On(SnapshotEvent& event) {
+  CrashPoint();
   if (!event.status.ok() && !snapshot_) {
     return Fail(event.status.WithContext("the first snapshot cannot be written"));
   }

@@ -97,6 +97,7 @@ StatusOr<JoinMessage> CoordinatorService::ReadJoin(grpc::ServerContext& context,
 }
 
 grpc::Status CoordinatorService::Session(grpc::ServerContext* context, SessionStream* stream) {
+  context->AddTrailingMetadata(kOwnWord, "1");
   const CallPlace place(open_sessions_, most_sessions_);
   if (!place.got()) {
     return ToGrpc(ResourceExhaustedError("{} sessions are open: no more at once", most_sessions_));

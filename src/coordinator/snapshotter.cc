@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/crash_point.h"
 #include "base/memory_account.h"
 
 namespace interlude {
@@ -77,6 +78,7 @@ Status Snapshotter::Write(uint32_t round) {
                                   .outer = outer.floats().first(size.outer.size()),
                                   .residual = residual.floats().first(size.residual.size())};
     const ChunkHashes hashes = merger_.CopyState(chunk, copy);
+    CrashPoint();
     INTERLUDE_RETURN_IF_ERROR(writer.Append({.chunk = chunk,
                                              .round = hashes.base_round,
                                              .base_hash = hashes.base,
@@ -84,7 +86,9 @@ Status Snapshotter::Write(uint32_t round) {
                                              .state = copy.outer,
                                              .residual = copy.residual}));
   }
+  CrashPoint();
   INTERLUDE_RETURN_IF_ERROR(writer.Commit());
+  CrashPoint();
   return PruneSnapshots(directory_, kKeptSnapshots);
 }
 

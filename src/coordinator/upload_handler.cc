@@ -2,6 +2,7 @@
 // to the base; and what is still missing of a delta.
 #include <set>
 
+#include "base/crash_point.h"
 #include "coordinator/service.h"
 #include "wire/chunk_stream.h"
 #include "wire/convert.h"
@@ -71,6 +72,7 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
     INTERLUDE_RETURN_IF_ERROR(session->Store(generation, [&] {
       auto scope = journal.Enter();
       journal.AddChunk();
+      CrashPoint();
       return deltas.Seal(header.round, worker, completed.chunk, completed.hashes.payload);
     }));
     if (!shared.events.Push(ChunkStoredEvent{session, header.round, completed.chunk})) {

@@ -43,6 +43,9 @@ StatusOr<std::vector<uint32_t>> FromProto(const v1::ChunkList& chunks);
 v1::Hash ToProto(const Hash128& hash);
 Hash128 FromProto(const v1::Hash& hash);
 
+/// Among a Session's trailing metadata: its end is the coordinator's own word, and no broken line.
+inline constexpr char kOwnWord[] = "interlude-own-word";
+
 /// Codes are equal by number; messages pass unchanged (cut to what fits in gRPC's trailers).
 grpc::Status ToGrpc(const Status& status);
 Status FromGrpc(const grpc::Status& status);

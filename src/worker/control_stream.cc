@@ -81,9 +81,16 @@ void ControlStream::ReadUntilEnd() {
 
 Status ControlStream::Explain(const grpc::Status& grpc_status) {
   const Status status = FromGrpc(grpc_status);
-  if (status.code() != StatusCode::kUnavailable) return status;
-  // gRPC's own word for a status that the other side sent: then it is a refusal, not a broken line.
-  if (context_.debug_error_string().find("received from peer") != std::string::npos) return status;
+  if (status.ok() || context_.GetServerTrailingMetadata().contains(kOwnWord)) return status;
+  switch (status.code()) {
+    case StatusCode::kUnavailable:
+    case StatusCode::kCancelled:
+    case StatusCode::kInternal:
+    case StatusCode::kUnknown:
+      break;
+    default:
+      return status;  // something else answers at this address
+  }
   broken_ = true;
   return UnavailableError("lost the coordinator at {}: {}", address_, status.message());
 }

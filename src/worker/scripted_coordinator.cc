@@ -59,6 +59,7 @@ uint32_t ScriptedCoordinator::BaseRound(uint32_t chunk) {
 
 grpc::Status ScriptedCoordinator::Session(grpc::ServerContext* context, SessionStream* stream) {
   seen_.control_connection = context->peer();
+  context->AddTrailingMetadata(kOwnWord, "1");
   return ToGrpc(PlaySession(*stream));
 }
 
