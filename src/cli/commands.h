@@ -15,5 +15,6 @@ void AddReportCommand(CLI::App& app, Action& chosen);       // report_command.cc
 void AddBenchCommand(CLI::App& app, Action& chosen);        // bench_command.cc
 void AddConfigCommand(CLI::App& app, Action& chosen);       // config_command.cc
 void AddJournalCommand(CLI::App& app, Action& chosen);      // journal_command.cc
+void AddKeysCommand(CLI::App& app, Action& chosen);         // keys_command.cc
 
 }  // namespace interlude

@@ -17,6 +17,7 @@
 #include "base/process_memory.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/key_files.h"
 #include "cli/progress.h"
 #include "cli/progress_printer.h"
 #include "cli/run_options.h"
@@ -29,6 +30,8 @@ namespace {
 struct CoordinatorCommandOptions {
   RunOptions run;
   uint32_t runs = 1;  // 0: until stopped
+  SecurityOptions security;
+  bool require_worker_certificates = false;
   int ready_fd = -1;  // where a parent process learns the address, and when runs begin and end
 };
 
@@ -56,6 +59,13 @@ StatusOr<CoordinatorOptions> Prepare(const CoordinatorCommandOptions& options) {
   prepared.workers = static_cast<uint32_t>(run.workers);
   prepared.listen = run.listen;
   prepared.threads = run.threads > 0 ? run.threads : static_cast<int>(prepared.config.threads);
+  prepared.insecure = options.security.insecure;
+  if (!options.security.keys.empty()) {
+    INTERLUDE_ASSIGN_OR_RETURN(
+        prepared.keys,
+        LoadCoordinatorKeys(options.security.keys, options.require_worker_certificates,
+                            SecondsSinceEpoch()));
+  }
   return prepared;
 }
 
@@ -143,9 +153,16 @@ class Service {
     if (options_.ready_fd >= 0) {
       if (first || !announced_) TellParent(options_.ready_fd, address);
     } else if (!options_.run.quiet) {
-      printer_.PrintLine(FormatInvitation(address, prepared_.workers, HostName("HOST")));
+      printer_.PrintLine(FormatInvitation(address, prepared_.workers, HostName("HOST"), Proof()));
     }
     announced_ = true;
+  }
+
+  /// What each worker's command line needs besides the address.
+  std::string Proof() const {
+    if (prepared_.keys)
+      return options_.require_worker_certificates ? " --keys DIR --id K" : " --keys DIR";
+    return prepared_.insecure ? " --insecure" : "";
   }
 
   /// Called when the run's objects are gone: what they left in the heap goes back too.
@@ -190,11 +207,19 @@ void AddCoordinatorCommand(CLI::App& app, Action& chosen) {
           "Runs to serve one after the other, in DIR/run-1, DIR/run-2 ...; 0: until stopped")
       ->type_name("N")
       ->capture_default_str();
+  AddSecurityOptions(*command, options->security);
+  command
+      ->add_flag("--require-worker-certificates", options->require_worker_certificates,
+                 "A worker must show a certificate that ca.crt has signed, and is the one it names")
+      ->needs("--keys");
   command->add_option("--ready-fd", options->ready_fd)->group("");
   command->footer(
-      "Example:\n  interlude coordinator --workers 2 --config run.toml --dir runs/far --listen "
-      "0.0.0.0:50051\n\n"
-      "The workers need only the address: interlude worker --coordinator HOST:50051");
+      "Example:\n  interlude keys init keys --name HOST\n"
+      "  interlude coordinator --workers 2 --config run.toml --dir runs/far --listen 0.0.0.0:50051 "
+      "--keys keys\n\n"
+      "The workers need the address and their keys: interlude worker --coordinator HOST:50051 "
+      "--keys "
+      "keys");
   command->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }
 

@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   interlude::AddBenchCommand(app, chosen);
   interlude::AddConfigCommand(app, chosen);
   interlude::AddJournalCommand(app, chosen);
-  for (const char* name : {"run", "coordinator", "worker"})
+  interlude::AddKeysCommand(app, chosen);
+  for (const char* name : {"run", "coordinator", "worker", "keys"})
     app.get_subcommand(name)->group("Train");
   for (const char* name : {"report", "journal", "bench", "config"})
     app.get_subcommand(name)->group("Look");

@@ -115,6 +115,16 @@ TEST_F(OptionsTest, AWorkersCommandGivesTheSameOptions) {
               ElementsAre("w", "--coordinator", "h:1", "--id", "0", "--threads", "2",
                           "--reconnect-for", "5", "--finish-round"));
   EXPECT_THAT(WorkerCommand("w", {.coordinator = "h:1"}), ElementsAre("w", "--coordinator", "h:1"));
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--keys", "some keys"}), 43);
+  EXPECT_THAT(WorkerCommand("w", {.coordinator = "h:1", .security = worker_.security}),
+              ElementsAre("w", "--coordinator", "h:1", "--keys", "some keys"));
+  EXPECT_THAT(WorkerCommand("w", {.coordinator = "h:1", .security = {.insecure = true}}),
+              ElementsAre("w", "--coordinator", "h:1", "--insecure"));
+}
+
+TEST_F(OptionsTest, KeysAndInsecureContradictEachOther) {
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--insecure", "--keys", "k"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("--insecure"));
 }
 
 TEST_F(OptionsTest, SettingsStandAboveTheFile) {

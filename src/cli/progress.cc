@@ -87,14 +87,14 @@ std::string FormatEvaluation(uint32_t after_rounds, double accuracy, uint64_t sa
 }
 
 std::string FormatInvitation(const std::string& address, uint32_t workers,
-                             const std::string& host_name) {
+                             const std::string& host_name, const std::string& proof) {
   const std::string port = address.substr(address.rfind(':'));
   const bool everywhere = address.starts_with("0.0.0.0:") || address.starts_with("[::]:");
   const bool here_only = address.starts_with("127.") || address.starts_with("[::1]:") ||
                          address.starts_with("localhost:");
   return fmt::format(
-      "coordinator on {}, waiting for {}; start each with: interlude worker --coordinator {}{}",
-      address, Workers(workers), everywhere ? host_name + port : address,
+      "coordinator on {}, waiting for {}; start each with: interlude worker --coordinator {}{}{}",
+      address, Workers(workers), everywhere ? host_name + port : address, proof,
       here_only ? " (on this machine only; --listen 0.0.0.0:PORT lets others in)" : "");
 }
 

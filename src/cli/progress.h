@@ -28,9 +28,10 @@ std::string FormatLiveBar(const RunObserver::Progress& progress, size_t columns)
 std::string FormatEvaluation(uint32_t after_rounds, double accuracy, uint64_t samples);
 
 /// What a person who started a coordinator does next: the command that starts a worker. `host_name`
-/// stands for a coordinator that listens on all interfaces.
+/// stands for a coordinator that listens on all interfaces; `proof` is what the command needs
+/// besides the address, with a space before it.
 std::string FormatInvitation(const std::string& address, uint32_t workers,
-                             const std::string& host_name);
+                             const std::string& host_name, const std::string& proof = "");
 
 /// The last lines of a run: accuracy, the hash that all agreed on, where the model and the report
 /// are. No newline at the end.

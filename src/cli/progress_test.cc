@@ -96,6 +96,9 @@ TEST(ProgressTest, TheInvitationNamesAnAddressThatWorks) {
             "coordinator on 127.0.0.1:7, waiting for 1 worker; start each with: "
             "interlude worker --coordinator 127.0.0.1:7 (on this machine only; --listen "
             "0.0.0.0:PORT lets others in)");
+  EXPECT_EQ(FormatInvitation("0.0.0.0:7", 1, "box", " --keys DIR"),
+            "coordinator on 0.0.0.0:7, waiting for 1 worker; start each with: "
+            "interlude worker --coordinator box:7 --keys DIR");
 }
 
 TEST(ProgressTest, TheOutcomeOfSyntheticTrainingSaysThatItsFiguresAreMadeUp) {

@@ -11,6 +11,7 @@
 #include "cli/programs.h"
 #include "cli/run_options.h"
 #include "cli/supervisor.h"
+#include "wire/address.h"
 
 namespace interlude {
 namespace {
@@ -25,6 +26,12 @@ struct Prepared {
 // Everything that can be wrong is found here, before a process is started.
 StatusOr<Prepared> Prepare(const RunOptions& options) {
   Prepared prepared;
+  if (!IsLoopback(options.listen)) {
+    return InvalidArgumentError(
+        "--listen {}: all workers of interlude run are on this machine, so give an address that is "
+        "this machine's alone, such as 127.0.0.1:0; interlude coordinator lets others in",
+        options.listen);
+  }
   INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(options.config));
   INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(options.directory));
   INTERLUDE_ASSIGN_OR_RETURN(prepared.own_program, OwnProgram());
@@ -51,15 +58,6 @@ std::vector<std::string> CoordinatorCommand(const RunOptions& options, const std
   return command;
 }
 
-// A coordinator that listens on all interfaces is reached on this one.
-std::string LocalAddress(const std::string& address) {
-  for (const auto& [all, local] :
-       {std::pair<std::string, std::string>{"0.0.0.0:", "127.0.0.1:"}, {"[::]:", "[::1]:"}}) {
-    if (address.starts_with(all)) return local + address.substr(all.size());
-  }
-  return address;
-}
-
 SupervisionPlan MakePlan(const RunOptions& options, const Prepared& prepared) {
   const int threads =
       WorkerThreads(options.threads, prepared.config, ReadCpuLimits(), options.workers);
@@ -71,7 +69,7 @@ SupervisionPlan MakePlan(const RunOptions& options, const Prepared& prepared) {
   };
   plan.worker_command = [program = prepared.worker_program, threads](uint32_t worker,
                                                                      const std::string& address) {
-    return WorkerCommand(program, {.coordinator = LocalAddress(address),
+    return WorkerCommand(program, {.coordinator = address,
                                    .id = static_cast<int>(worker),
                                    .threads = threads,
                                    .reconnect_s = 0});  // nobody would start the coordinator again

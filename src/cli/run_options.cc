@@ -123,6 +123,18 @@ Status CheckRunDirectory(const std::string& directory) {
   return OkStatus();
 }
 
+void AddSecurityOptions(CLI::App& app, SecurityOptions& options) {
+  CLI::Option* keys =
+      app.add_option(
+             "--keys", options.keys,
+             "This machine's files of interlude keys init; needed where the other side is on "
+             "another machine")
+          ->type_name("DIR");
+  app.add_flag("--insecure", options.insecure,
+               "Without keys all the same: anybody on the network may read along and join")
+      ->excludes(keys);
+}
+
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
   app.add_option("--coordinator", options.coordinator, "Where the coordinator listens")
       ->type_name("HOST:PORT")
@@ -144,6 +156,7 @@ void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
   app.add_flag("--finish-round", options.finish_round,
                "When told to stop (SIGTERM, Ctrl-C), finish the round first; a second signal stops "
                "at once");
+  AddSecurityOptions(app, options.security);
 }
 
 std::vector<std::string> WorkerCommand(const std::string& program,
@@ -155,6 +168,9 @@ std::vector<std::string> WorkerCommand(const std::string& program,
   if (options.reconnect_s != kReconnectSeconds)
     command.insert(command.end(), {"--reconnect-for", std::to_string(options.reconnect_s)});
   if (options.finish_round) command.emplace_back("--finish-round");
+  if (!options.security.keys.empty())
+    command.insert(command.end(), {"--keys", options.security.keys});
+  if (options.security.insecure) command.push_back("--insecure");
   return command;
 }
 

@@ -47,6 +47,15 @@ Status CheckRunDirectory(const std::string& directory);
 /// How long a worker tries to come back when it is not told.
 inline constexpr int kReconnectSeconds = 900;
 
+/// Who may take part in a run whose processes are on several machines.
+struct SecurityOptions {
+  std::string keys;  // directory; empty: not given
+  bool insecure = false;
+};
+
+/// --keys --insecure
+void AddSecurityOptions(CLI::App& app, SecurityOptions& options);
+
 /// What `interlude worker` and `interlude-worker` have in common.
 struct WorkerCommandOptions {
   std::string coordinator;
@@ -54,9 +63,10 @@ struct WorkerCommandOptions {
   int threads = 0;  // 0: not given
   int reconnect_s = kReconnectSeconds;
   bool finish_round = false;
+  SecurityOptions security;
 };
 
-/// --coordinator --id --threads --reconnect-for --finish-round
+/// --coordinator --id --threads --reconnect-for --finish-round --keys --insecure
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
 /// The command line of `program` that gives these options.
 std::vector<std::string> WorkerCommand(const std::string& program,

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,15 +15,32 @@
 #include "cli/exit_codes.h"
 
 namespace interlude {
+namespace {
+
+/// Runs where a signal found a thread that doesn't hold it back: that thread does from now on, and
+/// the signal waits for one that takes it.
+void PassOn(int signal_number, siginfo_t* /*info*/, void* context) {
+  sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal_number);
+  kill(getpid(), signal_number);
+}
+
+}  // namespace
 
 StopSignals::StopSignals() {
   sigemptyset(&signals_);
   for (int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
     sigaction(signal_number, nullptr, &action);
-    if (action.sa_handler != SIG_IGN) sigaddset(&signals_, signal_number);
+    if (action.sa_handler == SIG_IGN) continue;
+    sigaddset(&signals_, signal_number);
+    actions_before_[signal_number] = action;
   }
   pthread_sigmask(SIG_BLOCK, &signals_, &mask_before_);
+  struct sigaction pass_on = {};
+  pass_on.sa_sigaction = PassOn;
+  pass_on.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (const auto& [signal_number, action] : actions_before_)
+    sigaction(signal_number, &pass_on, nullptr);
   fd_ = signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
   quit_fd_ = eventfd(0, EFD_CLOEXEC);
   INTERLUDE_CHECK(fd_ >= 0 && quit_fd_ >= 0, "no file descriptor left at the program's start");
@@ -35,6 +53,8 @@ StopSignals::~StopSignals() {
   }
   close(fd_);
   close(quit_fd_);
+  for (const auto& [signal_number, action] : actions_before_)
+    sigaction(signal_number, &action, nullptr);
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 

@@ -5,12 +5,14 @@
 #include <signal.h>
 
 #include <functional>
+#include <map>
 #include <thread>
 
 namespace interlude {
 
 /// Holds the stop signals back from the calling thread and from every thread it starts; so it is
-/// made before any other. A signal that whoever started the program had set to be ignored (nohup)
+/// made before any other. A thread that a library started before the program (OpenBLAS does) passes
+/// them on. A signal that whoever started the program had set to be ignored (nohup)
 /// stays ignored.
 class StopSignals {
  public:
@@ -33,6 +35,7 @@ class StopSignals {
   void WatchLoop(const std::function<void(int)>& on_first);
 
   sigset_t signals_;
+  std::map<int, struct sigaction> actions_before_;
   sigset_t mask_before_;
   int fd_ = -1;
   int quit_fd_ = -1;

@@ -332,6 +332,25 @@ TEST(StopSignalsTest, RunsTheCallbackForASignalThatCameEarlier) {
   EXPECT_EQ(WEXITSTATUS(status), 42);
 }
 
+TEST(StopSignalsTest, ASignalIsNotLostToThreadsThatWereThereBefore) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGTERM, SIG_DFL);
+    std::thread one([] { pause(); });
+    std::thread two([] { pause(); });
+    StopSignals signals;
+    kill(getpid(), SIGTERM);
+    signals.Watch([](int signal_number) { _exit(signal_number == SIGTERM ? 42 : 1); });
+    one.join();
+    two.join();
+    pause();
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+}
+
 TEST(StopSignalsTest, LeavesASignalIgnoredThatWasIgnoredAtTheStart) {
   const pid_t child = fork();
   if (child == 0) {

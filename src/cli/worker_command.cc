@@ -30,7 +30,7 @@ void AddWorkerCommand(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("worker", "One worker; the coordinator tells it what to train");
   AddWorkerOptions(*command, *options);
-  command->footer("Example:\n  interlude worker --coordinator 10.0.0.5:50051");
+  command->footer("Example:\n  interlude worker --coordinator 10.0.0.5:50051 --keys keys");
   command->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }
 

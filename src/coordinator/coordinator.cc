@@ -18,9 +18,20 @@
 #include "coordinator/run_directory.h"
 #include "coordinator/service.h"
 #include "coordinator/shared_state.h"
+#include "wire/address.h"
 
 namespace interlude {
 namespace {
+
+/// Nobody opens a port to others without having said that everybody may join.
+Status CheckExposure(const CoordinatorOptions& options) {
+  if (options.keys || options.insecure || IsLoopback(options.listen)) return OkStatus();
+  return InvalidArgumentError(
+      "other machines can reach {}, and without keys anybody there could read along and join: make "
+      "keys with interlude keys init DIR and give --keys DIR, or give --insecure on a network that "
+      "you trust wholly",
+      options.listen);
+}
 
 std::string MakeRunId(const Clock& clock, uint64_t seed) {
   const std::time_t seconds =
@@ -55,7 +66,7 @@ class CoordinatorImpl final : public Coordinator {
         clock_(clock),
         observer_(observer != nullptr ? *observer : silent_),
         shared_(clock, options.config.round.retained_syncs),
-        service_(shared_) {}
+        service_(shared_, options_.workers, keys()) {}
 
   ~CoordinatorImpl() override {
     Stop("the coordinator is going away");
@@ -70,11 +81,16 @@ class CoordinatorImpl final : public Coordinator {
     const int pollers = std::max(1, limits.UsableCores() / 2);
     LogInfo("{}; merge pool {} threads, gRPC pollers {}", limits.ToString(), threads, pollers);
 
+    INTERLUDE_RETURN_IF_ERROR(CheckExposure(options_));
     // Loads a merge plug-in, which stays loaded: what does not fit is to be seen before anyone
     // joins.
     INTERLUDE_ASSIGN_OR_RETURN(merge_, ChunkMerge::Create(options_.config));
     // Before anything is written. Who comes already is heard when the round thread runs.
-    INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer(options_.listen, pollers, service_));
+    INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer({.listen = options_.listen,
+                                                     .pollers = pollers,
+                                                     .workers = options_.workers,
+                                                     .keys = keys()},
+                                                    service_));
     INTERLUDE_ASSIGN_OR_RETURN(
         directory_, OpenRunDirectory(options_.directory, options_.config, options_.workers));
     INTERLUDE_ASSIGN_OR_RETURN(
@@ -104,6 +120,8 @@ class CoordinatorImpl final : public Coordinator {
   void Stop(const std::string& reason) override { shared_.events.Push(StopEvent{reason}); }
 
  private:
+  const TransportKeys* keys() const { return options_.keys ? &*options_.keys : nullptr; }
+
   void WriteMeta(const std::string& run_id) {
     const RunConfig& config = options_.config;
     book_->Meta("run_id", run_id);

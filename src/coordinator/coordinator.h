@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "config/run_config.h"
 #include "protocol/types.h"
+#include "wire/transport_keys.h"
 
 namespace interlude {
 
@@ -24,6 +25,11 @@ struct CoordinatorOptions {
   std::string listen = "127.0.0.1:0";
   /// Threads of the merge pool; 0: the machine's usable cores.
   int threads = 0;
+  /// What proves to workers that this is their coordinator, and by which they prove that they may
+  /// join. Without keys connections are plain text and anybody who reaches the port may join; an
+  /// address that other machines reach is then refused unless `insecure` says that this is wanted.
+  std::optional<TransportKeys> keys;
+  bool insecure = false;
 };
 
 /// What a person sees go by. Called on the coordinator's own threads; must be quick and must not
@@ -87,8 +93,8 @@ struct RunOutcome {
 class Coordinator {
  public:
   /// Checks options, makes the run directory or takes up the run in it, binds the port and serves.
-  /// Errors: as OpenRunDirectory and RecoverRun, Unavailable (port in use: says which, and to
-  /// choose another), what the disk says.
+  /// Errors: InvalidArgument (an open address without keys), as OpenRunDirectory and RecoverRun,
+  /// Unavailable (port in use: says which, and to choose another), what the disk says.
   static StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options,
                                                       const Clock& clock, RunObserver* observer);
   virtual ~Coordinator() = default;

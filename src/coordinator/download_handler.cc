@@ -93,6 +93,8 @@ Status HandleDownload(grpc::ServerContext& context, const v1::DownloadRequest& r
                       PieceWriter& writer, SharedState& shared) {
   INTERLUDE_ASSIGN_OR_RETURN(const DownloadOrder order, FromProto(request));
   INTERLUDE_ASSIGN_OR_RETURN(const auto session, shared.sessions.Find(order.worker, order.session));
+  const CallPlace place(session->bulk_streams, kMostBulkStreamsOfAWorker);
+  if (!place.got()) return TooManyBulkStreams(order.worker);
   if (!session->may_download) {
     return FailedPreconditionError(
         "worker {} was neither told to catch up nor takes part in a round: it may not download",

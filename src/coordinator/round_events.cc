@@ -51,7 +51,7 @@ std::optional<WelcomeMessage> RoundThread::Resume(JoinEvent& event) {
   const auto it = members_.find(worker);
   if (event.join.session == 0 || it == members_.end()) return std::nullopt;
   const std::shared_ptr<Session> before = it->second.session;
-  if (before->token != event.join.session) return std::nullopt;
+  if (!before->HasToken(event.join.session)) return std::nullopt;
   // Its end may not have been noticed yet.
   if (!machine_.is_away(worker)) Lose(worker, "it has opened another session");
   if (!machine_.WorkerReturned(worker, shared_.clock.Now()).ok()) return std::nullopt;

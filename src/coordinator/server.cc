@@ -2,10 +2,27 @@
 
 #include "coordinator/service.h"
 #include "wire/convert.h"
+#include "wire/credentials.h"
 
 namespace interlude {
 
-StatusOr<Server> StartServer(const std::string& listen, int pollers, grpc::Service& service) {
+namespace {
+
+/// A connection that says nothing while TLS is agreed on.
+constexpr int kHandshakeMs = 20'000;
+
+void BoundResources(const ServingOptions& options, grpc::ServerBuilder& builder) {
+  grpc::ResourceQuota quota("coordinator");
+  quota.SetMaxThreads(MostCallThreads(options.workers) + std::max(1, options.pollers) + 1);
+  builder.SetResourceQuota(quota);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreamsOfAConnection);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+}
+
+}  // namespace
+
+StatusOr<Server> StartServer(const ServingOptions& options, grpc::Service& service) {
+  const std::string& listen = options.listen;
   const size_t colon = listen.rfind(':');
   if (colon == std::string::npos || colon + 1 == listen.size()) {
     return InvalidArgumentError(
@@ -13,13 +30,14 @@ StatusOr<Server> StartServer(const std::string& listen, int pollers, grpc::Servi
   }
   int port = 0;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(listen, MakeServingCredentials(options.keys), &port);
   builder.RegisterService(&service);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, std::max(1, pollers));
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, std::max(1, options.pollers));
+  BoundResources(options, builder);
   // Without this two coordinators could share a port, each getting some of the workers.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);

@@ -67,6 +67,8 @@ class TestSession {
     EXPECT_NE(expected, nullptr) << proto.DebugString();
     return expected != nullptr ? *expected : Message{};
   }
+  /// As a worker that is gone. Any thread.
+  void Cancel() { context_.TryCancel(); }
   /// Reads to the end and returns how the coordinator ended it.
   Status End();
 

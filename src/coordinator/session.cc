@@ -1,6 +1,21 @@
 #include "coordinator/session.h"
 
+#include <string_view>
+
+#include "base/secret.h"
+
 namespace interlude {
+namespace {
+
+std::string_view BytesOf(const uint64_t& token) {
+  return {reinterpret_cast<const char*>(&token), sizeof token};
+}
+
+}  // namespace
+
+bool Session::HasToken(uint64_t given) const {
+  return EqualInConstantTime(BytesOf(token), BytesOf(given));
+}
 
 uint64_t Session::BeginUpload() {
   MutexLock lock(upload_mutex_);
@@ -25,7 +40,7 @@ void SessionTable::Remove(WorkerId worker, const Session* session) {
 
 StatusOr<std::shared_ptr<Session>> SessionTable::Find(WorkerId worker, uint64_t token) const {
   std::shared_ptr<Session> session = Get(worker);
-  if (session == nullptr || session->token != token) {
+  if (session == nullptr || !session->HasToken(token)) {
     return PermissionDeniedError(
         "worker {} has no session with this token: join first, and join again after a lost session",
         worker);

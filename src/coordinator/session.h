@@ -23,6 +23,8 @@ struct Session {
   /// The stay's. The round thread replaces it, before anybody else sees the session, when the stay
   /// is an older one.
   uint64_t token;
+  /// Whether `given` is the token. The time that it takes tells nothing of it.
+  bool HasToken(uint64_t given) const;
   std::atomic<WorkerId> worker{-1};
   /// To the worker, in order. Closed when the stay is over. A worker that reads nothing
   /// until it is full is removed; the round thread never waits for it.
@@ -33,6 +35,8 @@ struct Session {
   std::atomic<bool> may_download{false};
   /// Set by the round thread when the worker takes part in rounds: none passes without it.
   std::atomic<bool> member{false};
+  /// Uploads and downloads that are under way.
+  std::atomic<uint32_t> bulk_streams{0};
 
   /// The round thread, when it lets an upload begin. Of several upload streams of one worker (a
   /// broken one may linger) only the newest may store: its generation, for Store.

@@ -3,8 +3,11 @@
 #include <random>
 #include <thread>
 
+#include "base/log.h"
+#include "coordinator/identity.h"
 #include "coordinator/service.h"
 #include "wire/convert.h"
+#include "wire/credentials.h"
 
 namespace interlude {
 namespace {
@@ -14,9 +17,13 @@ uint64_t NewToken() {
   return uint64_t{random()} << 32 | random();
 }
 
-StatusOr<JoinMessage> ReadJoin(SessionStream& stream) {
+StatusOr<JoinMessage> ReadFirst(SessionStream& stream) {
   v1::WorkerMessage first;
   if (!stream.Read(&first)) return CancelledError("the worker closed its session before it joined");
+  if (first.ByteSizeLong() > kMostJoinBytes) {
+    return InvalidArgumentError("a Join of {} bytes; the limit is {}", first.ByteSizeLong(),
+                                kMostJoinBytes);
+  }
   INTERLUDE_ASSIGN_OR_RETURN(WorkerMessage message, FromProto(first));
   JoinMessage* join = std::get_if<JoinMessage>(&message);
   if (join == nullptr) return InvalidArgumentError("a session begins with Join");
@@ -29,17 +36,21 @@ StatusOr<JoinMessage> ReadJoin(SessionStream& stream) {
   return std::move(*join);
 }
 
-/// Reads until the stream ends or a message is bad; returns why.
-std::string ReadMessages(SessionStream& stream, const std::shared_ptr<interlude::Session>& session,
-                         EventQueue& events) {
+/// Reads until the stream ends, or until the worker says what no right one would: then why.
+Status ReadMessages(SessionStream& stream, const std::shared_ptr<interlude::Session>& session,
+                    SharedState& shared) {
+  MessageRate rate;
   v1::WorkerMessage proto;
-  while (stream.Read(&proto)) {
-    StatusOr<WorkerMessage> message = FromProto(proto);
-    if (!message.ok()) return message.status().ToString();
-    if (!events.Push(WorkerSaidEvent{session, *std::move(message), proto.number()}))
-      return "the coordinator is ending";
+  while (!session->dropped && stream.Read(&proto)) {
+    INTERLUDE_ASSIGN_OR_RETURN(WorkerMessage message, FromProto(proto));
+    const bool report = std::holds_alternative<RoundReportMessage>(message);
+    if (!rate.Take(shared.clock.Now(), report)) {
+      return ResourceExhaustedError("it said more than {} messages within {} s", MessageRate::kMost,
+                                    MessageRate::kWithin.count());
+    }
+    if (!shared.events.Push(WorkerSaidEvent{session, std::move(message), proto.number()})) break;
   }
-  return "its connection closed";
+  return OkStatus();
 }
 
 /// Tells the round thread that a session is over, however its handler ends; before the handler
@@ -67,10 +78,33 @@ class SessionEnd {
 
 }  // namespace
 
+std::string CoordinatorService::Proof(const grpc::ServerContext& context) const {
+  if (keys_ == nullptr) return "without proof";
+  if (keys_->ca_pem.empty()) return "join token";
+  return "certificate " + CertifiedName(context);
+}
+
+StatusOr<JoinMessage> CoordinatorService::ReadJoin(grpc::ServerContext& context,
+                                                   SessionStream& stream) {
+  const CallDeadlines::Watch watch(deadlines_, context, kFirstMessageWithin);
+  INTERLUDE_ASSIGN_OR_RETURN(JoinMessage join, ReadFirst(stream));
+  if (keys_ != nullptr && !keys_->ca_pem.empty()) {
+    const Status bound = BindToCertificate(CertifiedName(context), join);
+    if (!bound.ok()) LogWarning("a worker on {} was refused: {}", join.host, bound.message());
+    INTERLUDE_RETURN_IF_ERROR(bound);
+  }
+  return join;
+}
+
 grpc::Status CoordinatorService::Session(grpc::ServerContext* context, SessionStream* stream) {
   context->AddTrailingMetadata(kOwnWord, "1");
-  StatusOr<JoinMessage> join = ReadJoin(*stream);
+  const CallPlace place(open_sessions_, most_sessions_);
+  if (!place.got()) {
+    return ToGrpc(ResourceExhaustedError("{} sessions are open: no more at once", most_sessions_));
+  }
+  StatusOr<JoinMessage> join = ReadJoin(*context, *stream);
   if (!join.ok()) return ToGrpc(join.status());
+  const std::string host = join->host;
   auto session = std::make_shared<interlude::Session>(NewToken());
 
   JoinEvent event{session, *std::move(join), {}};
@@ -80,7 +114,10 @@ grpc::Status CoordinatorService::Session(grpc::ServerContext* context, SessionSt
   }
   const StatusOr<WelcomeMessage> welcome = reply.get();
   if (!welcome.ok()) return ToGrpc(welcome.status());
+  LogInfo("worker {} ({}) is here, from {}", welcome->worker, Proof(*context), host);
 
+  // Ends the wait for the writer where the worker reads nothing.
+  std::optional<CallDeadlines::Watch> last_words;
   std::jthread writer;
   SessionEnd end(session, shared_.events);
   bool reachable = stream->Write(ToProto(CoordinatorMessage(*welcome)));
@@ -89,9 +126,16 @@ grpc::Status CoordinatorService::Session(grpc::ServerContext* context, SessionSt
       if (reachable) reachable = stream->Write(ToProto(*message));
     }
   });
-  end.Tell(ReadMessages(*stream, session, shared_.events));
+  const Status fault = ReadMessages(*stream, session, shared_);
+  if (!fault.ok()) {
+    // As if it had said so itself: it is out, and not only away.
+    shared_.events.Push(
+        WorkerSaidEvent{session, LeaveMessage{.failed = true, .reason = fault.message()}});
+  }
+  end.Tell("its connection closed");
   session->outgoing.Close();
-  return grpc::Status::OK;
+  last_words.emplace(deadlines_, *context, kLastWordsWithin);
+  return ToGrpc(fault);
 }
 
 }  // namespace interlude

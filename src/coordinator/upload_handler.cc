@@ -116,10 +116,17 @@ Status CheckChunks(const UploadHeader& header, uint32_t num_chunks) {
   return OutOfRangeError("chunk {} of a layout with {} chunks", *chunks.rbegin(), num_chunks);
 }
 
-Status HandleUpload(UploadReader& reader, SharedState& shared) {
-  INTERLUDE_ASSIGN_OR_RETURN(const UploadHeader header, ReadHeader(reader));
+StatusOr<UploadHeader> ReadHeaderInTime(UploadReader& reader, grpc::ServerContext& context,
+                                        CallDeadlines& deadlines) {
+  const CallDeadlines::Watch watch(deadlines, context, kFirstMessageWithin);
+  return ReadHeader(reader);
+}
+
+Status HandleUpload(UploadReader& reader, const UploadHeader& header, SharedState& shared) {
   INTERLUDE_ASSIGN_OR_RETURN(const SessionPtr session,
                              shared.sessions.Find(header.worker, header.session));
+  const CallPlace place(session->bulk_streams, kMostBulkStreamsOfAWorker);
+  if (!place.got()) return TooManyBulkStreams(header.worker);
   const StatusOr<uint64_t> generation = AskRoundThread(shared, session, header);
   if (generation.status().code() == StatusCode::kAlreadyExists) return OkStatus();
   if (!generation.ok()) return generation.status();
@@ -147,9 +154,10 @@ grpc::Status CoordinatorService::MissingChunks(grpc::ServerContext* /*context*/,
   return grpc::Status::OK;
 }
 
-grpc::Status CoordinatorService::Upload(grpc::ServerContext* /*context*/, UploadReader* reader,
+grpc::Status CoordinatorService::Upload(grpc::ServerContext* context, UploadReader* reader,
                                         v1::UploadReceipt* /*receipt*/) {
-  return ToGrpc(HandleUpload(*reader, shared_));
+  const auto header = ReadHeaderInTime(*reader, *context, deadlines_);
+  return ToGrpc(header.ok() ? HandleUpload(*reader, *header, shared_) : header.status());
 }
 
 }  // namespace interlude

@@ -1,13 +1,15 @@
 #include "worker/channels.h"
 
 #include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "base/log.h"
+#include "wire/bulk_methods.h"
 #include "wire/convert.h"
+#include "wire/credentials.h"
 
 namespace interlude {
 namespace {
@@ -19,7 +21,7 @@ constexpr int kSlowestReconnectMs = 2'000;
 /// How often `stop` is asked while connecting.
 constexpr std::chrono::milliseconds kSlice{100};
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, const TransportKeys* keys) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
@@ -34,25 +36,43 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   // Without its own pool a second channel to the same address would share the first one's
   // connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, MakeConnectingCredentials(keys), arguments);
+}
+
+/// Why the newest attempt to connect failed, in gRPC's words; empty when there's nothing to tell. A
+/// channel doesn't say, but a call that doesn't wait for it is refused with the reason.
+std::string LastFailure(const std::shared_ptr<grpc::Channel>& channel) {
+  if (channel->GetState(/*try_to_connect=*/false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return "";
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kSlice);
+  v1::ChunkList none;
+  const grpc::Status status = BulkStub(channel).MissingChunks(&context, v1::UploadHeader(), &none);
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ? status.error_message() : "";
 }
 
 }  // namespace
 
-StatusOr<Channels> Connect(const std::string& address, Nanoseconds timeout,
-                           const std::function<bool()>& stop) {
-  Channels channels{.control = MakeChannel(address), .bulk = MakeChannel(address)};
+StatusOr<Channels> Connect(const std::string& address, const TransportKeys* keys,
+                           Nanoseconds timeout, const std::function<bool()>& stop) {
+  Channels channels{.control = MakeChannel(address, keys), .bulk = MakeChannel(address, keys)};
+  std::string trouble = "is it running, is the address right, does a firewall block it?";
   for (Nanoseconds waited{0}; waited < timeout; waited += kSlice) {
     if (stop())
       return CancelledError("told to stop while connecting to the coordinator at {}", address);
     const Nanoseconds wait = std::min<Nanoseconds>(kSlice, timeout - waited);
     if (channels.control->WaitForConnected(std::chrono::system_clock::now() + wait))
       return channels;
+    const ConnectionTrouble now = ExplainTrouble(keys != nullptr, LastFailure(channels.control));
+    if (now.lasting) {
+      return UnauthenticatedError("cannot connect to the coordinator at {}: {}", address,
+                                  now.words);
+    }
+    if (now.words.empty() || now.words == trouble) continue;
+    trouble = now.words;
+    LogWarning("no connection to the coordinator at {} yet: {}", address, trouble);
   }
-  return UnavailableError(
-      "cannot reach the coordinator at {} for {:g} s: is it running, is the address right, does a "
-      "firewall block it?",
-      address, std::chrono::duration<double>(timeout).count());
+  return UnavailableError("cannot reach the coordinator at {} for {:g} s: {}", address,
+                          std::chrono::duration<double>(timeout).count(), trouble);
 }
 
 }  // namespace interlude

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "wire/transport_keys.h"
 
 namespace interlude {
 
@@ -18,10 +19,11 @@ struct Channels {
   std::shared_ptr<grpc::Channel> bulk;
 };
 
-/// Opens both and waits until the control connection stands. Unavailable, saying what to check,
-/// when it does not within `timeout` (real time); Cancelled when `stop` returns true before. The
-/// bulk connection is made on first use.
-StatusOr<Channels> Connect(const std::string& address, Nanoseconds timeout,
-                           const std::function<bool()>& stop);
+/// Opens both and waits until the control connection stands. `keys` as in WorkerOptions; null:
+/// plain text. Unavailable, saying what to check, when it does not within `timeout` (real time);
+/// Unauthenticated at once where trying again won't help; Cancelled when `stop` returns true
+/// before. The bulk connection is made on first use.
+StatusOr<Channels> Connect(const std::string& address, const TransportKeys* keys,
+                           Nanoseconds timeout, const std::function<bool()>& stop);
 
 }  // namespace interlude

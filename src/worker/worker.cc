@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "protocol/worker_session.h"
+#include "wire/address.h"
 #include "worker/catch_up.h"
 #include "worker/channels.h"
 #include "worker/control_link.h"
@@ -109,8 +110,10 @@ void Worker::ChooseThreads() {
 }
 
 Status Worker::Join() {
-  INTERLUDE_ASSIGN_OR_RETURN(const Channels channels,
-                             Connect(options_.coordinator, options_.connect_timeout, stop_));
+  INTERLUDE_ASSIGN_OR_RETURN(
+      const Channels channels,
+      Connect(options_.coordinator, options_.keys ? &*options_.keys : nullptr,
+              options_.connect_timeout, stop_));
   bulk_ = std::make_unique<BulkStub>(channels.bulk);
   const JoinMessage join{.software = kSoftwareVersion,
                          .host = HostName("unknown"),
@@ -353,8 +356,19 @@ StatusOr<WorkerOutcome> Worker::Run() {
 
 }  // namespace
 
+Status CheckExposure(const WorkerOptions& options) {
+  if (options.keys || options.insecure || IsLoopback(options.coordinator)) return OkStatus();
+  return InvalidArgumentError(
+      "the coordinator at {} is on another machine, and without keys anybody between could read "
+      "along or take its place: give --keys DIR with this worker's files of interlude keys init, "
+      "or "
+      "give --insecure on a network that you trust wholly",
+      options.coordinator);
+}
+
 StatusOr<WorkerOutcome> RunWorker(const WorkerOptions& options, const TrainerFactory& make_trainer,
                                   const Clock& clock, const std::function<bool()>& stop) {
+  INTERLUDE_RETURN_IF_ERROR(CheckExposure(options));
   return Worker(options, make_trainer, clock, stop).Run();
 }
 

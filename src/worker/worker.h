@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "config/run_config.h"
 #include "protocol/types.h"
+#include "wire/transport_keys.h"
 #include "worker/local_trainer.h"
 
 namespace interlude {
@@ -23,6 +24,11 @@ struct WorkerOptions {
   int threads = 0;
   /// How long to try to reach the coordinator before giving up.
   Nanoseconds connect_timeout = std::chrono::seconds(30);
+  /// By which the worker knows its coordinator and proves that it may join. Without keys the
+  /// connection is plain text; to a coordinator on another machine that is refused unless
+  /// `insecure` says that it is wanted.
+  std::optional<TransportKeys> keys;
+  bool insecure = false;
   /// How long to try to come back when the connection breaks in mid-stay; 0: that ends the stay.
   Nanoseconds reconnect_for{0};
   /// When told to stop, to finish the round first: it counts then. Else the round is dropped.
@@ -41,6 +47,10 @@ struct WorkerOutcome {
   uint32_t retries =
       0;  // uploads and downloads made again after the line broke or bytes were damaged
 };
+
+/// Nobody sends a model over an open line without having said so: InvalidArgument, saying what to
+/// do, without keys for a coordinator on another machine. RunWorker asks this first.
+Status CheckExposure(const WorkerOptions& options);
 
 /// Joins the coordinator and works until told to go. Blocks. The errors are meant to be printed:
 /// Unavailable when the coordinator cannot be reached (says what to check) or is lost, the

@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "cli/app.h"
 #include "cli/exit_codes.h"
+#include "cli/key_files.h"
 #include "cli/run_options.h"
 #include "cli/stop_signals.h"
 #include "cli/worker_program/trainers.h"
@@ -23,8 +24,27 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& config, W
   return CreateModelTrainer(config, worker, workers, threads);
 }
 
+StatusOr<WorkerOptions> Prepare(const WorkerCommandOptions& options) {
+  WorkerOptions prepared;
+  prepared.coordinator = options.coordinator;
+  prepared.requested_worker = options.id;
+  prepared.threads = options.threads;
+  prepared.reconnect_for = std::chrono::seconds(options.reconnect_s);
+  prepared.finish_round = options.finish_round;
+  prepared.insecure = options.security.insecure;
+  if (!options.security.keys.empty()) {
+    INTERLUDE_ASSIGN_OR_RETURN(
+        prepared.keys, LoadWorkerKeys(options.security.keys, options.id, SecondsSinceEpoch()));
+  }
+  INTERLUDE_RETURN_IF_ERROR(CheckExposure(prepared));
+  return prepared;
+}
+
 int Run(const WorkerCommandOptions& options) {
   InitLog(options.id ? fmt::format("worker {}", *options.id) : "worker");
+  const auto worker_options = Prepare(options);
+  if (!worker_options.ok())
+    return Fail(worker_options.status(), ExitCodeFor(worker_options.status()));
   signal(SIGPIPE, SIG_IGN);
   std::atomic<bool> stop = false;  // outlives the thread that sets it
   StopSignals signals;             // before any thread
@@ -33,14 +53,8 @@ int Run(const WorkerCommandOptions& options) {
     stop = true;
   });
 
-  WorkerOptions worker_options;
-  worker_options.coordinator = options.coordinator;
-  worker_options.requested_worker = options.id;
-  worker_options.threads = options.threads;
-  worker_options.reconnect_for = std::chrono::seconds(options.reconnect_s);
-  worker_options.finish_round = options.finish_round;
   const auto outcome =
-      RunWorker(worker_options, CreateTrainer, SystemClock(), [&stop] { return stop.load(); });
+      RunWorker(*worker_options, CreateTrainer, SystemClock(), [&stop] { return stop.load(); });
   if (stop) return kExitInterrupted;
   if (!outcome.ok()) return Fail(outcome.status(), kExitFailed);
   LogInfo("done after {} rounds; the parameters hash to {}", outcome->rounds, outcome->root_hash);
@@ -56,7 +70,7 @@ int main(int argc, char** argv) {
   interlude::WorkerCommandOptions options;
   interlude::AddWorkerOptions(app, options);
   app.set_version_flag("--version", interlude::kSoftwareVersion);
-  app.footer("Example:\n  interlude-worker --coordinator 10.0.0.5:50051");
+  app.footer("Example:\n  interlude-worker --coordinator 10.0.0.5:50051 --keys keys");
   return interlude::RunApp(
       app, [&] { return interlude::Run(options); }, argc, argv);
 }

@@ -1,0 +1,25 @@
+#include "wire/address.h"
+
+#include <gtest/gtest.h>
+
+namespace interlude {
+namespace {
+
+TEST(AddressTest, OnlyThisMachineReachesALoopbackAddress) {
+  for (const char* address : {"127.0.0.1:0", "127.255.3.4:7070", "localhost:1", "[::1]:7070",
+                              "[0:0:0:0:0:0:0:1]:7070", "unix:/tmp/socket"}) {
+    EXPECT_TRUE(IsLoopback(address)) << address;
+  }
+}
+
+TEST(AddressTest, WhateverElseItIsOthersMayReachIt) {
+  for (const char* address :
+       {"0.0.0.0:7070", "[::]:7070", "10.0.0.5:7070", "128.0.0.1:1", "127.0.0.1.example.org:1",
+        "127.evil:1", "localhost.example.org:1", "box:7070", "dns:localhost:1", "ipv4:127.0.0.1:1",
+        "[::ffff:10.0.0.1]:1", "[::2]:1", "[localhost]:1", "127.1:1", "", ":7070", "[]:1"}) {
+    EXPECT_FALSE(IsLoopback(address)) << address;
+  }
+}
+
+}  // namespace
+}  // namespace interlude
