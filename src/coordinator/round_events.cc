@@ -280,7 +280,8 @@ Status RoundThread::Said(WorkerId worker, EvaluationReportMessage& message) {
       machine_.EvaluationReported(worker, message.after_rounds, shared_.clock.Now());
   if (status.code() == StatusCode::kAborted) return OkStatus();  // too late, and no harm
   INTERLUDE_RETURN_IF_ERROR(status);
-  INTERLUDE_RETURN_IF_ERROR(evaluations_.Report(worker, message));
+  // Of a round that ended before this coordinator was started nothing is awaited, and no harm done.
+  if (!evaluations_.Report(worker, message).ok()) return OkStatus();
   book_.WorkerSpans(worker, std::move(message.spans));
   CompleteEvaluations();
   return OkStatus();

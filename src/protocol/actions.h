@@ -46,7 +46,8 @@ struct CommitRound {
 struct EndRound {
   uint32_t round = 0;
 };
-/// The members score the final base and report.
+/// The members score the final base and report. Said again where nobody was there any more before
+/// any part of it came.
 struct Finish {
   std::vector<WorkerId> members;
 };
@@ -68,7 +69,7 @@ struct MemberLate {
 struct AwaitWorkers {
   std::string reason;
 };
-/// Nothing more will happen. OK, or why the run could not be finished.
+/// Nothing more will happen. OK, or the reason with which it was stopped.
 struct EndRun {
   Status status;
 };

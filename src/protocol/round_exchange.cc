@@ -75,6 +75,7 @@ StatusOr<bool> RoundExchange::ChunkReceived(WorkerId worker, uint32_t chunk, Nan
     ++member->first_missing;
   ++chunks_[chunk].delivered;
   chunks_[chunk].last_delivered = now;
+  if (!Delivering(*member)) last_whole_ = now;
   if (member->awaited) {
     if (!Delivering(*member)) --delivering_;
     --chunks_[chunk].awaited;
@@ -200,28 +201,35 @@ RoundExchange::Awaited RoundExchange::AwaitedDelta(WorkerId worker, const Member
   Awaited awaited{.worker = worker,
                   .chunk = barrier_ ? num_chunks() - 1 : member.first_missing,
                   .members = present_};
+  const Chunk& chunk = chunks_[awaited.chunk];
   if (barrier_) {
     awaited.done = static_cast<uint32_t>(std::count_if(
         members_.begin(), members_.end(), [&](const auto& m) { return !Delivering(m.second); }));
+    awaited.done_and_there = present_ - delivering_;
   } else {
-    awaited.done = chunks_[awaited.chunk].delivered;
+    awaited.done = chunk.delivered;
+    awaited.done_and_there = present_ - chunk.awaited;
   }
   if (awaited.done > 0) {
-    awaited.others_took =
-        (barrier_ ? times_.last_delta : chunks_[awaited.chunk].last_delivered) - started_;
+    awaited.others_took = (barrier_ ? last_whole_ : chunk.last_delivered) - started_;
   }
   return awaited;
 }
 
 RoundExchange::Awaited RoundExchange::AwaitedReport(WorkerId worker) const {
-  Awaited awaited{
-      .worker = worker, .chunk = num_chunks(), .done = present_ - unreported_, .members = present_};
+  Awaited awaited{.worker = worker, .chunk = num_chunks(), .members = present_};
+  awaited.done = awaited.done_and_there = present_ - unreported_;
   if (awaited.done > 0) awaited.others_took = last_report_ - times_.committed;
   return awaited;
 }
 
-std::vector<RoundExchange::Awaited> RoundExchange::AwaitedByQuorum(double quorum) const {
-  return AwaitedBy(std::max(1u, static_cast<uint32_t>(std::ceil(quorum * present_ - 1e-9))));
+std::vector<RoundExchange::Awaited> RoundExchange::AwaitedByQuorum(double quorum,
+                                                                   bool gone_too) const {
+  const uint32_t needed = std::max(1u, static_cast<uint32_t>(std::ceil(quorum * present_ - 1e-9)));
+  std::vector<Awaited> result = AwaitedBy(needed);
+  if (gone_too) return result;
+  std::erase_if(result, [&](const Awaited& awaited) { return awaited.done_and_there < needed; });
+  return result;
 }
 
 std::vector<RoundExchange::Awaited> RoundExchange::AwaitedBy(uint32_t done) const {

@@ -76,13 +76,15 @@ class RoundExchange {
   /// A member for which those wait who have delivered what it has not, or have reported.
   struct Awaited {
     WorkerId worker = 0;
-    uint32_t chunk = 0;          // the lowest that it has not delivered; num_chunks(): its report
-    uint32_t done = 0;           // members that have delivered the chunk, or reported
-    uint32_t members = 0;        // that are awaited, it among them
+    uint32_t chunk = 0;  // the lowest that it has not delivered; num_chunks(): its report
+    uint32_t done = 0;   // members that have delivered the chunk, or reported
+    uint32_t done_and_there = 0;
+    uint32_t members = 0;        // still there, it among them
     Nanoseconds others_took{0};  // those, since the start or the commit
   };
-  /// Whoever is awaited while a quorum is done.
-  std::vector<Awaited> AwaitedByQuorum(double quorum) const;
+  /// Whoever is awaited while as many are done as are a quorum of those there. With `gone_too`
+  /// those that were done and left count: somebody waits whose time they stand for.
+  std::vector<Awaited> AwaitedByQuorum(double quorum, bool gone_too) const;
   /// Whoever is awaited while at least so many are done.
   std::vector<Awaited> AwaitedBy(uint32_t done) const;
 
@@ -152,9 +154,10 @@ class RoundExchange {
   std::map<WorkerId, Member> members_;
   std::vector<Chunk> chunks_;
   const Nanoseconds started_;
-  uint32_t present_ = 0;     // awaited members
-  uint32_t delivering_ = 0;  // awaited members that have not delivered all chunks
-  uint32_t unreported_ = 0;  // awaited members that have not reported
+  uint32_t present_ = 0;       // awaited members
+  uint32_t delivering_ = 0;    // awaited members that have not delivered all chunks
+  uint32_t unreported_ = 0;    // awaited members that have not reported
+  Nanoseconds last_whole_{0};  // when the newest delta was whole
   Nanoseconds last_report_{0};
   uint32_t merged_ = 0;
   uint32_t first_unordered_ = 0;

@@ -335,9 +335,10 @@ TEST(RoundExchange, OrdersAChunkOfNobodyOnlyWhereItIsToldToAndNobodyIsAwaited) {
 }
 
 /// "worker 1 chunk 2: 2 of 3 after 20", for each that is awaited.
-std::vector<std::string> Awaited(const RoundExchange& exchange, double quorum) {
+std::vector<std::string> Awaited(const RoundExchange& exchange, double quorum,
+                                 bool gone_too = true) {
   std::vector<std::string> texts;
-  for (const RoundExchange::Awaited& a : exchange.AwaitedByQuorum(quorum)) {
+  for (const RoundExchange::Awaited& a : exchange.AwaitedByQuorum(quorum, gone_too)) {
     texts.push_back(fmt::format("worker {} chunk {}: {} of {} after {}", a.worker, a.chunk, a.done,
                                 a.members, a.others_took.count()));
   }
@@ -372,16 +373,18 @@ TEST(RoundExchange, WithABarrierAMemberIsAwaitedForTheWholeOfItsDelta) {
   ASSERT_TRUE(exchange.ChunkReceived(0, 1, At(120)).ok());
   EXPECT_THAT(Awaited(exchange, 0.5), IsEmpty());
   ASSERT_TRUE(exchange.ChunkReceived(1, 1, At(130)).ok());
+  ASSERT_TRUE(exchange.ChunkReceived(2, 0, At(140)).ok());  // its own chunks are no measure
   EXPECT_THAT(Awaited(exchange, 0.5), ElementsAre("worker 2 chunk 1: 2 of 3 after 30"));
 }
 
-TEST(RoundExchange, ThoseThatLeftWithTheirDeltaDeliveredAreStillAmongTheQuorum) {
+TEST(RoundExchange, ThoseThatLeftWithTheirDeltaDeliveredAreAmongTheQuorumWhereSomebodyElseWaits) {
   for (const bool barrier : {false, true}) {
     RoundExchange exchange = Exchange({0, 1}, 1, barrier);
     Begin(exchange, {0, 1});
     ASSERT_TRUE(exchange.ChunkReceived(0, 0, At(110)).ok());
     exchange.MemberLeft(0, At(120));
     EXPECT_THAT(Awaited(exchange, 0.5), ElementsAre("worker 1 chunk 0: 1 of 1 after 10"));
+    EXPECT_THAT(Awaited(exchange, 0.5, false), IsEmpty());
   }
 }
 

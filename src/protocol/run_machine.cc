@@ -125,6 +125,7 @@ void RunMachine::WorkerLost(WorkerId worker, Nanoseconds now) {
     return;
   }
   away_.try_emplace(worker, now + plan_.away_patience);
+  if (stage_ == Stage::kFinishing) Advance(now);
 }
 
 Status RunMachine::WorkerReturned(WorkerId worker, Nanoseconds now) {

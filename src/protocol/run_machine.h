@@ -157,6 +157,9 @@ class RunMachine {
   std::optional<Pending> FirstLate(Nanoseconds now) const;
   void CloseOut(const Pending& pending, Nanoseconds now);
   std::string ReasonOf(const Pending& pending, Nanoseconds now) const;
+  Nanoseconds Patience(Nanoseconds usual) const;
+  /// When those whose part of the last evaluation is missing are late.
+  std::optional<Nanoseconds> EvaluationDeadline() const;
   void LearnTimes(const RoundExchange& exchange);
   /// With a reason: said once until there is a worker again.
   void AwaitSomebody(std::string reason);
@@ -181,9 +184,9 @@ class RunMachine {
   bool HoldsStart(Nanoseconds now);
   bool EvaluatesNow() const;
   void StartNextRound(Nanoseconds now);
-  Status FinalEvaluationReported(WorkerId worker);
-  void StartFinishing();
-  void EndWhenEvaluated();
+  Status FinalEvaluationReported(WorkerId worker, Nanoseconds now);
+  void StartFinishing(Nanoseconds now);
+  void EndWhenEvaluated(Nanoseconds now);
 
   const RunPlan plan_;
   Stage stage_ = Stage::kGathering;
@@ -199,11 +202,14 @@ class RunMachine {
   uint32_t committed_rounds_ = 0;
   Hash128 committed_root_;  // after committed_rounds_ rounds
   Deadlines deadlines_;
+  std::map<WorkerId, uint32_t> late_in_a_row_;
   std::map<WorkerId, Nanoseconds> away_;   // until when each is awaited
   std::optional<Nanoseconds> hold_start_;  // restored: until then all workers are waited for
   bool said_nobody_ = false;
   std::set<WorkerId> final_evaluation_;  // kFinishing: reports awaited
   uint32_t final_evaluations_ = 0;       // reports that came
+  Nanoseconds finish_began_{0};
+  Nanoseconds first_part_took_{0};
   Status end_status_;
   std::vector<Action> actions_;
 };

@@ -10,6 +10,14 @@ namespace {
 
 /// Nobody is late by less than this: short rounds are not held to their last millisecond.
 constexpr Nanoseconds kLeast = std::chrono::seconds(3);
+/// Nor by less than this in a round that a killed coordinator has left: how long it had run then,
+/// and what is usual in this run, is not known any more.
+constexpr Nanoseconds kLeastRestored = std::chrono::minutes(10);
+/// Each time that a member is late it is given twice the patience, until it is in time again; more
+/// often than so it may hang rather than be slow.
+constexpr uint32_t kMostInARow = 4;
+/// The last evaluation comes once in a run, so that nothing is learnt about it.
+constexpr Nanoseconds kLeastEvaluation = std::chrono::seconds(30);
 
 double Seconds(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -20,7 +28,8 @@ std::vector<RunMachine::Pending> RunMachine::PendingOnes() const {
   std::vector<Pending> pending;
   if (stage_ != Stage::kRounds && stage_ != Stage::kFinishing) return pending;
   for (const auto& round : open_) {
-    for (const RoundExchange::Awaited& awaited : round->exchange.AwaitedByQuorum(plan_.quorum)) {
+    for (const RoundExchange::Awaited& awaited :
+         round->exchange.AwaitedByQuorum(plan_.quorum, SomebodyElseWaits())) {
       if (is_away(awaited.worker) || !SomebodyIsHereBesides()) continue;
       if (const auto one = PendingOf(*round, awaited)) pending.push_back(*one);
     }
@@ -29,11 +38,13 @@ std::vector<RunMachine::Pending> RunMachine::PendingOnes() const {
   return pending;
 }
 
-/// One that is away has as good as left: it needs no quorum, only somebody who waits.
+/// One that is away has as good as left: it needs no quorum, only somebody who waits, be it one
+/// that is not in this round.
 void RunMachine::AddThoseAway(Round& round, std::vector<Pending>& pending) const {
   if (away_.empty() || NobodyIsHere()) return;
-  for (const RoundExchange::Awaited& awaited :
-       round.exchange.AwaitedBy(AllMembersAreAway() ? 0 : 1)) {
+  const bool all_away = std::ranges::all_of(round.exchange.present(),
+                                            [this](WorkerId worker) { return is_away(worker); });
+  for (const RoundExchange::Awaited& awaited : round.exchange.AwaitedBy(all_away ? 0 : 1)) {
     const auto away = away_.find(awaited.worker);
     if (away == away_.end()) continue;
     pending.push_back({.round = &round, .awaited = awaited, .deadline = away->second, .usual = {}});
@@ -45,7 +56,7 @@ std::optional<RunMachine::Pending> RunMachine::PendingOf(
   Pending pending{.round = &round, .awaited = awaited, .deadline = {}, .usual = {}};
   const RoundExchange& exchange = round.exchange;
   const bool report = awaited.chunk == exchange.num_chunks();
-  if (plan_.patience <= 0 || (round.restored && !report)) return std::nullopt;
+  if (plan_.patience <= 0) return std::nullopt;
   const double part = exchange.num_chunks() == 1
                           ? 1.0
                           : static_cast<double>(awaited.chunk) / (exchange.num_chunks() - 1);
@@ -54,10 +65,16 @@ std::optional<RunMachine::Pending> RunMachine::PendingOf(
   if (usual) pending.usual = *usual;
   const Nanoseconds expected = std::max(pending.usual.time, awaited.others_took);
   const Nanoseconds begin = report ? exchange.times().committed : exchange.started();
-  pending.deadline =
-      begin + kLeast +
-      Nanoseconds(static_cast<int64_t>(static_cast<double>(expected.count()) * plan_.patience));
+  const Nanoseconds least = round.restored && !report ? kLeastRestored : kLeast;
+  // One that has become slower for good is late a few times and then awaited.
+  const auto late = late_in_a_row_.find(awaited.worker);
+  const uint32_t in_a_row = late == late_in_a_row_.end() ? 0 : std::min(late->second, kMostInARow);
+  pending.deadline = begin + least + Patience(expected) * (1u << in_a_row);
   return pending;
+}
+
+Nanoseconds RunMachine::Patience(Nanoseconds usual) const {
+  return Nanoseconds(static_cast<int64_t>(static_cast<double>(usual.count()) * plan_.patience));
 }
 
 std::string RunMachine::ReasonOf(const Pending& pending, Nanoseconds now) const {
@@ -100,7 +117,25 @@ void RunMachine::Tick(Nanoseconds now) {
     any = true;
   }
   if (stage_ == Stage::kFinishing && DropThoseAwayTooLong(now)) any = true;
+  if (const auto deadline = EvaluationDeadline(); deadline && now >= *deadline) {
+    for (const WorkerId worker : std::set<WorkerId>(final_evaluation_)) {
+      Drop(
+          worker, now,
+          fmt::format("the run ends without worker {}'s part of the last evaluation: {:.1f} s have "
+                      "passed, the first part came after {:.1f} s",
+                      worker, Seconds(now - finish_began_), Seconds(first_part_took_)));
+    }
+    any = true;
+  }
   if (any) Advance(now);
+}
+
+std::optional<Nanoseconds> RunMachine::EvaluationDeadline() const {
+  if (stage_ != Stage::kFinishing || plan_.patience <= 0 || final_evaluations_ == 0 ||
+      final_evaluation_.empty()) {
+    return std::nullopt;
+  }
+  return finish_began_ + kLeastEvaluation + Patience(first_part_took_);
 }
 
 std::optional<Nanoseconds> RunMachine::NextDeadline() const {
@@ -112,6 +147,7 @@ std::optional<Nanoseconds> RunMachine::NextDeadline() const {
   if (stage_ == Stage::kFinishing) {
     for (const auto& [worker, until] : away_) consider(until);
   }
+  if (const auto deadline = EvaluationDeadline()) consider(*deadline);
   if (stage_ == Stage::kRounds && hold_start_ && !membership_.at(WorkerStage::kCaughtUp).empty()) {
     consider(*hold_start_);
   }
@@ -130,6 +166,7 @@ void RunMachine::CloseOut(const Pending& pending, Nanoseconds now) {
                  .chunk = std::min(pending.awaited.chunk, exchange.num_chunks()),
                  .chunks_missing = exchange.num_chunks() - exchange.chunks_from(worker),
                  .reason = reason});
+  if (!is_away(worker)) ++late_in_a_row_[worker];
   for (const auto& round : open_) {
     if (round->exchange.round() > exchange.round()) {
       round->exchange.Discard(worker, now);
@@ -149,12 +186,14 @@ void RunMachine::Drop(WorkerId worker, Nanoseconds now, std::string reason) {
       DropWorker{.worker = worker, .reason = UnavailableError("{}", std::move(reason))});
 }
 
+/// Of members that were there to the end and so in time.
 void RunMachine::LearnTimes(const RoundExchange& exchange) {
   for (const WorkerId worker : exchange.present()) {
     const auto delivery = exchange.delivery_of(worker);
     if (!delivery) continue;
     deadlines_.Delivered(worker, delivery->first - exchange.started(),
                          delivery->last - exchange.started());
+    late_in_a_row_.erase(worker);
   }
 }
 

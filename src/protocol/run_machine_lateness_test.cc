@@ -205,6 +205,56 @@ TEST(RunMachineLateness, NobodyIsClosedOutForTheSakeOfThoseThatAreGone) {
   }
 }
 
+TEST(RunMachineLateness, OneThatDeliveredAndLeftIsNoMeasureForThoseThatAreStillThere) {
+  Story run({.workers = 3, .rounds = 2}, 1);
+  run.Begin(3);
+  run.Upload(0, 1, 1);
+  run.Left(0);
+  EXPECT_THAT(run.Pass(hours(1)), IsEmpty());
+  run.Upload(1, 1, 1);
+  EXPECT_THAT(run.Pass(hours(2)), IsEmpty());  // three times as long as worker 1 has taken
+  EXPECT_THAT(run.Pass(seconds(4)), Contains("CatchUp 2"));
+}
+
+TEST(RunMachineLateness, OneThatIsSlowerForGoodIsGivenTwiceThePatienceEachTimeUntilItIsInTime) {
+  Story run({.workers = 3, .rounds = 9}, 1);
+  run.Begin(3);
+  std::vector<int64_t> waited;
+  for (uint32_t round = 1; round <= 3; ++round) {
+    run.Pass(seconds(10));
+    for (const WorkerId w : {0, 1}) run.Upload(w, round, 1);
+    ASSERT_TRUE(run.Ahead());
+    waited.push_back((*run.Ahead() + Nanoseconds(500'000'000)) / seconds(1));
+    EXPECT_THAT(run.Pass(*run.Ahead()), Contains("CatchUp 2"));
+    for (const WorkerId w : {0, 1}) run.Report(w, round);
+    run.CaughtUp(2, round);
+    run.Pass(seconds(10));  // the round without it
+    ++round;
+    for (const WorkerId w : {0, 1}) run.Upload(w, round, 1);
+    for (const WorkerId w : {0, 1}) run.Report(w, round);
+  }
+  EXPECT_THAT(waited, ElementsAre(23, 53));
+  run.Pass(seconds(10));
+  for (const WorkerId w : {0, 1, 2}) run.Upload(w, 5, 1);
+  for (const WorkerId w : {0, 1, 2}) run.Report(w, 5);
+  run.Pass(seconds(10));
+  for (const WorkerId w : {0, 1}) run.Upload(w, 6, 1);
+  ASSERT_TRUE(run.Ahead());
+  EXPECT_LE(*run.Ahead(), seconds(24));
+}
+
+TEST(RunMachineLateness, OneThatHangsInTheLastEvaluationIsNotAwaitedForLong) {
+  Story run({.workers = 3, .rounds = 1}, 1);
+  run.Begin(3);
+  for (const WorkerId w : {0, 1, 2}) run.Upload(w, 1, 1);
+  for (const WorkerId w : {0, 1, 2}) run.Report(w, 1);
+  EXPECT_THAT(run.Pass(hours(1)), IsEmpty());  // nobody has shown how long it takes
+  run.Evaluate(0, 1);
+  EXPECT_THAT(run.Pass(hours(2)), IsEmpty());
+  EXPECT_THAT(run.Pass(seconds(31)),
+              ElementsAre("DropWorker 1 UNAVAILABLE", "DropWorker 2 UNAVAILABLE", "EndRun OK"));
+}
+
 TEST(RunMachineLateness, WhatALateMemberSaysOfItsRoundIsNoFault) {
   Story run({.workers = 3, .rounds = 4, .evaluate_every = 1}, 2);
   run.Begin(3);
@@ -313,6 +363,8 @@ TEST(RunMachineLateness, AWorkerThatJoinsTakesThePlaceOfOneThatIsAway) {
   run.Returned(1);
   run.Upload(1, 1, 1);
   run.Lost(1);
+  EXPECT_EQ(run.machine().ReplacedBy(1), 1) << "somebody has to score";
+  run.Returned(1);
   EXPECT_EQ(run.machine().stage(), RunMachine::Stage::kFinishing);
   EXPECT_EQ(run.machine().ReplacedBy(1), std::nullopt) << "nobody can join any more";
 }

@@ -37,13 +37,10 @@ bool RunWithALeaver(const RunPlan& plan, int steps) {
   Cluster cluster({.plan = plan, .chunks = 3, .overtaking = true}, 5);
   for (int i = 0; i < steps; ++i) cluster.CalmStep();
   if (cluster.model().end()) return false;
-  const bool in_rounds = cluster.machine().stage() == RunMachine::Stage::kRounds ||
-                         cluster.machine().stage() == RunMachine::Stage::kFinishing;
   cluster.Leave(0);
+  // One that comes in its place takes the run to its end.
   EXPECT_TRUE(cluster.Drain(10000)) << "the run hangs";
-  // One that comes in its place takes the run to its end; in the finish nobody can.
-  const bool should_end_well = plan.workers > 1 || !in_rounds || cluster.counts().waited > 0;
-  EXPECT_EQ(cluster.model().end()->ok(), should_end_well) << cluster.model().end()->ToString();
+  EXPECT_TRUE(cluster.model().end()->ok()) << cluster.model().end()->ToString();
   return true;
 }
 
@@ -64,8 +61,6 @@ TEST(RunMachineRandom, AWorkerMayLeaveAtEachMomentAndTheOthersGoOn) {
 
 struct Tally {
   Cluster::Counts counts;
-  int ended_well = 0;
-  int ended_alone = 0;
 
   void Add(const Cluster& cluster) {
     for (int Cluster::Counts::*count :
@@ -78,7 +73,6 @@ struct Tally {
           &Cluster::Counts::replaced}) {
       counts.*count += cluster.counts().*count;
     }
-    (cluster.model().end()->ok() ? ended_well : ended_alone) += 1;
   }
 };
 
@@ -107,6 +101,7 @@ void RunChaos(bool honest, Tally& tally) {
     const uint64_t chaotic_steps = rng.Below(600);
     for (uint64_t i = 0; i < chaotic_steps; ++i) cluster.ChaoticStep();
     EXPECT_TRUE(cluster.Drain(20000)) << "the run hangs: " << cluster.Text();
+    EXPECT_TRUE(cluster.model().end()->ok());
     ASSERT_FALSE(testing::Test::HasFailure());
     tally.Add(cluster);
   }
@@ -133,17 +128,14 @@ TEST(RunMachineRandom, ChaosBreaksNoInvariantAndNeverHangsARun) {
   EXPECT_GT(tally.counts.waited, 100);
   EXPECT_GT(tally.counts.crashed, 200);
   EXPECT_GT(tally.counts.replaced, 100);
-  EXPECT_GT(tally.ended_well, 300);
-  EXPECT_GT(tally.ended_alone, 10);
 }
 
 TEST(RunMachineRandom, AWorkerThatDoesAsItIsToldIsNeverRefusedButForBeingTooLate) {
   Tally tally;
   ASSERT_NO_FATAL_FAILURE(RunChaos(true, tally));
-  EXPECT_GT(tally.counts.refused, 20);  // too late
+  EXPECT_GT(tally.counts.refused, 0);  // too late
   EXPECT_GT(tally.counts.late, 500);
   EXPECT_GT(tally.counts.crashed, 200);
-  EXPECT_GT(tally.ended_well, 300);
 }
 
 }  // namespace

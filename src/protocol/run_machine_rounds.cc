@@ -106,10 +106,10 @@ void RunMachine::AdvanceRounds(Nanoseconds now) {
     if (started_rounds_ < plan_.rounds) {
       StartNextRound(now);
     } else {
-      StartFinishing();
+      StartFinishing(now);
     }
   }
-  if (stage_ == Stage::kFinishing) EndWhenEvaluated();
+  if (stage_ == Stage::kFinishing) EndWhenEvaluated(now);
 }
 
 void RunMachine::EndFinishedRounds() {
@@ -173,9 +173,9 @@ void RunMachine::StartNextRound(Nanoseconds now) {
   actions_.emplace_back(std::move(start));
 }
 
-Status RunMachine::EvaluationReported(WorkerId worker, uint32_t after_rounds, Nanoseconds /*now*/) {
+Status RunMachine::EvaluationReported(WorkerId worker, uint32_t after_rounds, Nanoseconds now) {
   INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
-  if (after_rounds == plan_.rounds) return FinalEvaluationReported(worker);
+  if (after_rounds == plan_.rounds) return FinalEvaluationReported(worker, now);
   const StatusOr<Round*> open = FindOpen(worker, after_rounds + 1);
   if (open.status().code() == StatusCode::kAborted) return OkStatus();
   INTERLUDE_RETURN_IF_ERROR(open.status());
@@ -193,7 +193,7 @@ Status RunMachine::EvaluationReported(WorkerId worker, uint32_t after_rounds, Na
   return OkStatus();
 }
 
-Status RunMachine::FinalEvaluationReported(WorkerId worker) {
+Status RunMachine::FinalEvaluationReported(WorkerId worker, Nanoseconds now) {
   if (stage_ != Stage::kFinishing || membership_.stage(worker) != WorkerStage::kMember) {
     return FailedPreconditionError(
         "worker {} reports the last evaluation and was not asked for it; the run is {}", worker,
@@ -202,19 +202,21 @@ Status RunMachine::FinalEvaluationReported(WorkerId worker) {
   if (final_evaluation_.erase(worker) == 0) {
     return AlreadyExistsError("worker {} reports the last evaluation a second time", worker);
   }
-  ++final_evaluations_;
-  EndWhenEvaluated();
+  if (++final_evaluations_ == 1) first_part_took_ = now - finish_began_;
+  EndWhenEvaluated(now);
   return OkStatus();
 }
 
-void RunMachine::StartFinishing() {
-  // Where no member is left those that have caught up score.
-  if (membership_.at(WorkerStage::kMember).empty()) membership_.AdmitCaughtUp();
-  if (membership_.at(WorkerStage::kMember).empty() && open_.empty()) {
-    AwaitSomebody("all rounds are committed, and no worker is left for the last evaluation");
+void RunMachine::StartFinishing(Nanoseconds now) {
+  // Where no member is there those that have caught up score.
+  if (AllMembersAreAway()) membership_.AdmitCaughtUp();
+  if (AllMembersAreAway()) {
+    if (away_.empty())
+      AwaitSomebody("all rounds are committed, and no worker is left for the last evaluation");
     return;
   }
   stage_ = Stage::kFinishing;
+  finish_began_ = now;
   const std::vector<WorkerId> members = membership_.at(WorkerStage::kMember);
   final_evaluation_ = {members.begin(), members.end()};
   if (!members.empty()) actions_.emplace_back(Finish{.members = members});
@@ -230,16 +232,14 @@ void RunMachine::StartFinishing() {
 }
 
 /// The model stands after the last commit; one part of the last evaluation is enough to call the
-/// run finished, so that a worker lost in its last minute does not fail it.
-void RunMachine::EndWhenEvaluated() {
-  if (!final_evaluation_.empty() || !open_.empty()) return;
-  if (final_evaluations_ > 0) {
-    EndRunWith(OkStatus());
-    return;
+/// run finished, so that a worker lost in its last minute does not fail it. Without any, the run
+/// waits for a worker that makes one.
+void RunMachine::EndWhenEvaluated(Nanoseconds now) {
+  if (final_evaluations_ == 0 && AllMembersAreAway()) {
+    stage_ = Stage::kRounds;
+    return StartFinishing(now);
   }
-  EndRunWith(UnavailableError(
-      "all {} round(s) are committed, but all workers left before the last evaluation",
-      plan_.rounds));
+  if (final_evaluation_.empty() && open_.empty()) EndRunWith(OkStatus());
 }
 
 }  // namespace interlude

@@ -44,6 +44,8 @@ class RunModel {
   void Evaluated(WorkerId w, uint32_t after);
   void Left(WorkerId w);
   void Lost(WorkerId w, Nanoseconds now);
+  /// The finish is given up where nobody is there to score, until somebody is.
+  void GiveUpFinish();
   void Returned(WorkerId w, Nanoseconds now);
   void Stopped() { stopped_ = true; }
   /// The coordinator was killed; this is what was found of its run.
@@ -100,6 +102,7 @@ class RunModel {
   bool OthersWait() const { return !ready_.empty() || !caught_up_.empty(); }
   bool NobodyIsHere() const { return members_.size() == away_.size() && !OthersWait(); }
   bool WaitsForSomebody() const;
+  bool AllAway(const Round& round) const;
   bool Complete(const Round& round, WorkerId w) const;
   bool Mergeable(const Round& round, uint32_t chunk) const;
   bool AllReported(const Round& round) const;
@@ -123,6 +126,7 @@ class RunModel {
   bool said_nobody_ = false;
   Nanoseconds now_{0};
   bool finishing_ = false;
+  Nanoseconds finish_began_{0};
   bool stopped_ = false;
   std::optional<Status> end_;
 };

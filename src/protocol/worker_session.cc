@@ -89,7 +89,9 @@ Status WorkerSession::RoundReported(uint32_t round) {
 }
 
 Status WorkerSession::ToldToFinish() {
-  if (stage_ != Stage::kBetweenRounds) return OutOfPlace("finish", *this);
+  if (stage_ != Stage::kBetweenRounds && stage_ != Stage::kReady) {
+    return OutOfPlace("finish", *this);
+  }
   stage_ = Stage::kFinishing;
   return OkStatus();
 }

@@ -43,7 +43,8 @@ class WorkerSession {
   Status RoundStarted(uint32_t round);
   /// The worker has applied, verified and reported the round it is in.
   Status RoundReported(uint32_t round);
-  /// All rounds are done: score the final base.
+  /// All rounds are done: score the final base. To one that is ready: it caught up, and nobody else
+  /// was there to score.
   Status ToldToFinish();
   /// The coordinator ended the run.
   Status Done();

@@ -64,7 +64,7 @@ TEST(WorkerSession, TakesEachEventInExactlyTheStagesOfTheTable) {
        {{Stage::kInRound, Stage::kBetweenRounds}}},
       {"finish",
        [](WorkerSession& s) { return s.ToldToFinish(); },
-       {{Stage::kBetweenRounds, Stage::kFinishing}}},
+       {{Stage::kReady, Stage::kFinishing}, {Stage::kBetweenRounds, Stage::kFinishing}}},
       {"done", [](WorkerSession& s) { return s.Done(); }, {{Stage::kFinishing, Stage::kDone}}},
   };
   for (const Row& row : table) {

@@ -134,6 +134,19 @@ TEST(CatchUp, WhatARoundsStartIsFurtherIsMadeGoodBySyncDeltas) {
   EXPECT_EQ(run.seen.caught_up[1].spans.at(0).round, 6u);
 }
 
+TEST(CatchUp, AWorkerThatComesOnlyToScoreIsBroughtToTheFinalBaseFirst) {
+  Script script = LateScript({}, 2);
+  script.config.round.rounds = 5;  // all were made
+  const Played run = Play(script);
+  ASSERT_TRUE(run.outcome.ok()) << run.outcome.status().ToString();
+  EXPECT_TRUE(run.seen.reports.empty());
+  ASSERT_EQ(run.seen.caught_up.size(), 2u);
+  EXPECT_EQ(run.seen.caught_up[0].round, 3u);
+  EXPECT_EQ(run.seen.caught_up[1].round, 5u);
+  ASSERT_EQ(run.seen.evaluations.size(), 1u);
+  EXPECT_EQ(run.seen.evaluations[0].after_rounds, 5u);
+}
+
 TEST(CatchUp, BeingDroppedInTheMiddleOfItEndsTheStayWithTheReason) {
   Script script = LateScript();
   script.drop_in_catch_up = true;

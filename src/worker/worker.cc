@@ -257,6 +257,10 @@ Worker::Handled Worker::On(const StartRoundMessage& start) {
 Worker::Handled Worker::On(const FinishMessage& finish) {
   if (session_.stage() == WorkerSession::Stage::kFinishing) return false;  // said again
   INTERLUDE_RETURN_IF_ERROR(session_.ToldToFinish());
+  // One that came only to score may be behind by the round that was merged meanwhile.
+  if (model_->ChunksAt(finish.after_rounds).size() < model_->num_chunks()) {
+    INTERLUDE_RETURN_IF_ERROR(BringBase(finish.after_rounds, kBeforeRounds));
+  }
   INTERLUDE_RETURN_IF_ERROR(
       Evaluate(*context_, finish.after_rounds, finish.evaluation_part, finish.evaluation_parts));
   return false;
