@@ -66,6 +66,10 @@ class BenchService final : public RawCoordinatorService {
   grpc::Status Upload(grpc::ServerContext*, UploadReader* reader, v1::UploadReceipt*) override {
     return ToGrpc(Receive(*reader));
   }
+  grpc::Status MissingChunks(grpc::ServerContext*, const v1::UploadHeader*,
+                             v1::ChunkList*) override {
+    return {grpc::StatusCode::UNIMPLEMENTED, "nothing is sent again here"};
+  }
   grpc::Status Download(grpc::ServerContext*, const v1::DownloadRequest*,
                         PieceWriter* writer) override {
     for (uint32_t chunk = 0; chunk < load_.chunks(); ++chunk) {
@@ -120,9 +124,11 @@ class LoopbackBench final : public TransportBench {
   }
 
   Status Start() {
-    INTERLUDE_ASSIGN_OR_RETURN(server_, StartServer("127.0.0.1:0", 1, service_));
     INTERLUDE_ASSIGN_OR_RETURN(
-        channels_, Connect(server_.address, std::chrono::seconds(20), [] { return false; }));
+        server_, StartServer({.listen = "127.0.0.1:0", .pollers = 1, .workers = 1, .keys = nullptr},
+                             service_));
+    INTERLUDE_ASSIGN_OR_RETURN(channels_, Connect(server_.address, nullptr,
+                                                  std::chrono::seconds(20), [] { return false; }));
     stub_ = std::make_unique<BulkStub>(channels_.bulk);
     return OkStatus();
   }

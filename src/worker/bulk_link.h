@@ -20,7 +20,8 @@ struct BulkLink {
   WorkerId worker = 0;
   uint64_t session = 0;
   CallGroup& calls;
-  const ControlLink& control;
+  /// Tells of a lost coordinator and of its return; null: a broken line is tried again at once.
+  const ControlLink* control = nullptr;
 };
 
 /// Decides after each failed attempt of one upload or download whether the same call may succeed
@@ -28,7 +29,7 @@ struct BulkLink {
 class RetryPolicy {
  public:
   explicit RetryPolicy(const BulkLink& link)
-      : link_(link), connection_(link.control.connection()) {}
+      : link_(link), connection_(link.control == nullptr ? 0 : link.control->connection()) {}
 
   /// The attempt that is under way, from 1; counted anew in each session.
   int attempt() const { return attempt_; }
@@ -37,9 +38,9 @@ class RetryPolicy {
   /// it is back, for which this waits; false for a refusal.
   bool MayRetry(const Status& status) {
     if (link_.calls.cancelled()) return false;
-    if (MayBeLost(status) &&
-        link_.control.AwaitAnother(connection_, [&] { return !link_.calls.cancelled(); })) {
-      connection_ = link_.control.connection();
+    if (link_.control != nullptr && MayBeLost(status) &&
+        link_.control->AwaitAnother(connection_, [&] { return !link_.calls.cancelled(); })) {
+      connection_ = link_.control->connection();
       attempt_ = 1;
       return true;
     }

@@ -93,7 +93,7 @@ Status CatchingUp::FetchSync(uint32_t round) {
 Status CatchingUp::FetchSyncChunks(uint32_t round, const std::vector<uint32_t>& chunks,
                                    std::vector<Applied>& applied) {
   CallGroup calls;
-  const BulkLink link{context_.bulk, context_.worker, context_.session, calls, context_.control};
+  const BulkLink link{context_.bulk, context_.worker, context_.session, calls, &context_.control};
   ChunkDownload download(link, DownloadKind::kSync, round, model_.PayloadBytes(model_.codec()),
                          context_.clock, timer_);
   const auto stage = [this](uint32_t chunk) { return Stage(chunk); };

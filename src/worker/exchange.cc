@@ -72,7 +72,7 @@ class Exchange {
   const uint32_t round_;
   const uint64_t samples_;
   CallGroup calls_;
-  const BulkLink link_{context_.bulk, context_.worker, context_.session, calls_, context_.control};
+  const BulkLink link_{context_.bulk, context_.worker, context_.session, calls_, &context_.control};
   PhaseTimer encode_;
   PhaseTimer upload_;
   PhaseTimer download_;
@@ -277,7 +277,7 @@ StatusOr<ExchangeResult> RunExchange(WorkerContext& context, uint32_t round, uin
 StatusOr<uint32_t> UploadBase(WorkerContext& context) {
   WorkerModel& model = context.model;
   CallGroup calls;
-  const BulkLink link{context.bulk, context.worker, context.session, calls, context.control};
+  const BulkLink link{context.bulk, context.worker, context.session, calls, &context.control};
   PhaseTimer timer(Phase::kShareBase, kBeforeRounds, context.worker, context.clock);
   Uploader uploader(link, timer);
   Buffer room("base chunk to send", model.PayloadBytes(Codec::kFp32, 0));
@@ -304,7 +304,7 @@ StatusOr<uint32_t> RepairBase(WorkerContext& context, uint32_t round,
                               const std::function<void(uint32_t)>& replaced) {
   WorkerModel& model = context.model;
   CallGroup calls;
-  const BulkLink link{context.bulk, context.worker, context.session, calls, context.control};
+  const BulkLink link{context.bulk, context.worker, context.session, calls, &context.control};
   const std::vector<size_t> chunk_bytes = model.PayloadBytes(Codec::kFp32);
   ChunkDownload download(link, DownloadKind::kBase, round, chunk_bytes, context.clock, timer);
   const auto stage = [&](uint32_t chunk) {
