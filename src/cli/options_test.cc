@@ -8,6 +8,7 @@
 #include "cli/app.h"
 #include "cli/exit_codes.h"
 #include "cli/run_options.h"
+#include "ledger/run_database.h"
 
 namespace interlude {
 namespace {
@@ -154,10 +155,14 @@ TEST_F(OptionsTest, AConfigurationThatCannotBeReadIsNamed) {
   EXPECT_THAT(directory.status().message(), HasSubstr("is a directory"));
 }
 
-TEST_F(OptionsTest, ADirectoryThatHoldsARunIsRefused) {
+TEST_F(OptionsTest, ADirectoryThatHoldsAFinishedRunIsRefused) {
   EXPECT_TRUE(CheckRunDirectory(directory_).ok());
   EXPECT_TRUE(CheckRunDirectory(directory_ + "/not/there/yet").ok());
-  std::ofstream(directory_ + "/run.db") << "x";
+  {
+    const auto database = RunDatabase::Create(directory_ + "/run.db").value();
+    EXPECT_TRUE(CheckRunDirectory(directory_).ok()) << "it is gone on with";
+    EXPECT_TRUE(database->SetMeta(kMetaOutcome, "finished").ok());
+  }
   const Status status = CheckRunDirectory(directory_);
   EXPECT_EQ(status.code(), StatusCode::kAlreadyExists);
   EXPECT_THAT(status.message(), HasSubstr("choose another --dir"));
