@@ -103,6 +103,20 @@ TEST(Cluster, EveryMergeRuleGivesTheBitsOfTheSerialReplay) {
   }
 }
 
+TEST(Cluster, APluginThatRepeatsTheBuiltInRulesGivesTheirBitsAndIsNotedInTheLedger) {
+  ClusterOptions options;
+  options.config.outer.plugin = INTERLUDE_TEST_PLUGIN;
+  options.directory = FreshDirectory("plugin");
+  const ClusterResult result = RunCluster(options);
+  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+  const std::vector<float> expected = ReplaySerially(options.config, 2, 3);
+  ASSERT_EQ(result.parameters.size(), 2u);
+  for (const auto& [worker, values] : result.parameters) EXPECT_TRUE(SameBits(values, expected));
+  const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db").value();
+  EXPECT_EQ(database->GetMeta("merge_plugin").value(), "mean and nesterov");
+  EXPECT_EQ(database->GetMeta("merge_plugin_hash").value()->size(), 32u);
+}
+
 TEST(Cluster, RoundsCountFromOneOnTheScreenAndInTheLedger) {
   RoundNumbers seen;
   ClusterOptions options;
