@@ -41,12 +41,11 @@ HWY_INLINE void SortVectors([[maybe_unused]] Vector* values, std::index_sequence
   (CompareExchange(values[kPairs[kIndex].first], values[kPairs[kIndex].second]), ...);
 }
 
-/// Parameters [0, whole vectors of count). With the numbers known the compiler leaves out half of
-/// an exchange whose other half alone is looked at.
-template <size_t kCount, size_t kCut>
-void TrimFew(const float* const* values, size_t count, float* merged) {
+/// Parameters [0, whole vectors of count). shares[r] is what the r-th of the ascending order is
+/// multiplied with: 0 for what is cut, which adds nothing.
+template <size_t kCount>
+void TrimFew(const float* const* values, const float* shares, size_t count, float* merged) {
   const Tag tag;
-  const Vector share = hn::Set(tag, 1.0f / static_cast<float>(kCount - 2 * kCut));
   for (size_t i = 0; i + kLanes <= count; i += kLanes) {
     Vector column[kCount];
     for (size_t k = 0; k < kCount; ++k) {
@@ -54,20 +53,22 @@ void TrimFew(const float* const* values, size_t count, float* merged) {
     }
     SortVectors<kCount>(column, std::make_index_sequence<SortPairs<kCount>().size()>());
     Vector sum = hn::Zero(tag);
-    for (size_t r = kCut; r < kCount - kCut; ++r) sum = hn::Add(sum, hn::Mul(share, column[r]));
+    for (size_t r = 0; r < kCount; ++r) {
+      sum = hn::Add(sum, hn::Mul(hn::Set(tag, shares[r]), column[r]));
+    }
     hn::StoreU(sum, tag, merged + i);
   }
 }
 
 /// The same with as many as there are, in memory: several times slower a contributor.
-void TrimMany(std::span<const float* const> values, size_t cut, size_t count, float* merged) {
+void TrimMany(const float* const* values, std::span<const float> shares, size_t count,
+              float* merged) {
   const Tag tag;
-  const Vector share = hn::Set(tag, 1.0f / static_cast<float>(values.size() - 2 * cut));
-  const std::vector<SortPair> pairs = SortPairs(values.size());
-  std::vector<float> columns(values.size() * kLanes);
+  const std::vector<SortPair> pairs = SortPairs(shares.size());
+  std::vector<float> columns(shares.size() * kLanes);
   const auto column = [&](size_t k) { return columns.data() + k * kLanes; };
   for (size_t i = 0; i + kLanes <= count; i += kLanes) {
-    for (size_t k = 0; k < values.size(); ++k) {
+    for (size_t k = 0; k < shares.size(); ++k) {
       hn::StoreU(hn::Add(hn::LoadU(tag, values[k] + i), hn::Zero(tag)), tag, column(k));
     }
     for (const SortPair& pair : pairs) {
@@ -78,38 +79,29 @@ void TrimMany(std::span<const float* const> values, size_t cut, size_t count, fl
       hn::StoreU(high, tag, column(pair.second));
     }
     Vector sum = hn::Zero(tag);
-    for (size_t r = cut; r < values.size() - cut; ++r) {
-      sum = hn::Add(sum, hn::Mul(share, hn::LoadU(tag, column(r))));
+    for (size_t r = 0; r < shares.size(); ++r) {
+      sum = hn::Add(sum, hn::Mul(hn::Set(tag, shares[r]), hn::LoadU(tag, column(r))));
     }
     hn::StoreU(sum, tag, merged + i);
   }
 }
 
 constexpr size_t kFew = 16;
-using TrimFewFunction = void (*)(const float* const*, size_t, float*);
-
-/// Entry n * n / 4 + cut, for the (n + 1) / 2 cuts of each n: 0, 0, 1, 2, 4, 6, 9, ... come before.
-constexpr size_t TableIndex(size_t n, size_t cut) { return n * n / 4 + cut; }
-
-template <size_t kCount, size_t... kCut>
-constexpr void AddCuts(TrimFewFunction* table, std::index_sequence<kCut...>) {
-  ((table[TableIndex(kCount, kCut)] = TrimFew<kCount, kCut>), ...);
-}
+using TrimFewFunction = void (*)(const float* const*, const float*, size_t, float*);
 
 template <size_t... kIndex>
-constexpr auto TrimFewTable(std::index_sequence<kIndex...>) {
-  std::array<TrimFewFunction, TableIndex(kFew + 1, 0)> table{};
-  (AddCuts<kIndex + 1>(table.data(), std::make_index_sequence<(kIndex + 2) / 2>()), ...);
-  return table;
+constexpr std::array<TrimFewFunction, kFew> TrimFewTable(std::index_sequence<kIndex...>) {
+  return {TrimFew<kIndex + 1>...};
 }
 
 /// How many parameters are done: all whole vectors.
-size_t TrimWhole(std::span<const float* const> values, size_t cut, size_t count, float* merged) {
+size_t TrimWhole(std::span<const float* const> values, std::span<const float> shares, size_t count,
+                 float* merged) {
   static constexpr auto kTable = TrimFewTable(std::make_index_sequence<kFew>());
   if (values.size() <= kFew) {
-    kTable[TableIndex(values.size(), cut)](values.data(), count, merged);
+    kTable[values.size() - 1](values.data(), shares.data(), count, merged);
   } else {
-    TrimMany(values, cut, count, merged);
+    TrimMany(values.data(), shares, count, merged);
   }
   return count / kLanes * kLanes;
 }
@@ -129,8 +121,9 @@ HWY_EXPORT(CompiledTarget);
 
 const char* TargetName() { return HWY_DYNAMIC_DISPATCH(CompiledTarget)(); }
 
-size_t BestTrimWhole(std::span<const float* const> values, size_t cut, std::span<float> merged) {
-  return HWY_DYNAMIC_DISPATCH(TrimWhole)(values, cut, merged.size(), merged.data());
+size_t BestTrimWhole(std::span<const float* const> values, std::span<const float> shares,
+                     std::span<float> merged) {
+  return HWY_DYNAMIC_DISPATCH(TrimWhole)(values, shares, merged.size(), merged.data());
 }
 
 }  // namespace trimmed_mean
@@ -139,8 +132,11 @@ const char* TrimmedMeanTargetName() { return trimmed_mean::TargetName(); }
 
 void TrimmedMean(std::span<const float* const> values, size_t cut, std::span<float> merged) {
   INTERLUDE_CHECK(2 * cut < values.size(), "{} cut from each end of {} values", cut, values.size());
+  std::vector<float> shares(values.size(), 0.0f);
+  const float share = 1.0f / static_cast<float>(values.size() - 2 * cut);
+  for (size_t r = cut; r < values.size() - cut; ++r) shares[r] = share;
   std::vector<float> column(values.size());
-  for (size_t i = trimmed_mean::BestTrimWhole(values, cut, merged); i < merged.size(); ++i) {
+  for (size_t i = trimmed_mean::BestTrimWhole(values, shares, merged); i < merged.size(); ++i) {
     for (size_t k = 0; k < values.size(); ++k) column[k] = values[k][i];
     merged[i] = TrimmedMeanOf(column, cut);
   }
