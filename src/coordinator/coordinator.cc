@@ -59,6 +59,16 @@ std::string RunTitle(const RunConfig& config, uint32_t workers) {
   return count;
 }
 
+/// Of each worker, as the ledger knows from before.
+StatusOr<std::map<WorkerId, uint32_t>> CountOffences(const RunDatabase& database) {
+  std::map<WorkerId, uint32_t> offences;
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<EventRecord> events, database.Events());
+  for (const EventRecord& event : events) {
+    if (event.kind == kRefusedEvent) ++offences[event.worker];
+  }
+  return offences;
+}
+
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(const CoordinatorOptions& options, const Clock& clock, RunObserver* observer)
@@ -99,10 +109,11 @@ class CoordinatorImpl final : public Coordinator {
     const std::string run_id = recovered           ? recovered->run_id
                                : directory_.run_id ? *directory_.run_id
                                                    : MakeRunId(clock_, options_.config.seed);
+    INTERLUDE_ASSIGN_OR_RETURN(auto offences, CountOffences(*directory_.database));
     book_ = std::make_unique<LedgerBook>(std::move(directory_.database), shared_.spans, clock_);
     WriteMeta(run_id);
-    round_thread_ =
-        std::make_unique<RoundThread>(options_, threads, run_id, shared_, *book_, observer_);
+    round_thread_ = std::make_unique<RoundThread>(options_, threads, run_id, shared_, *book_,
+                                                  observer_, std::move(offences));
     if (recovered) round_thread_->Restore(*std::move(recovered));
     thread_ = std::thread([this] { outcome_ = round_thread_->Run(); });
     return OkStatus();

@@ -12,6 +12,7 @@ struct Refuse {
   void operator()(SessionClosedEvent&) const {}
   void operator()(ChunkStoredEvent&) const {}
   void operator()(ChunkMergedEvent&) const {}
+  void operator()(OffenceEvent&) const {}
   void operator()(SnapshotEvent&) const {}
   void operator()(StopEvent&) const {}
 };

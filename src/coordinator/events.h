@@ -45,6 +45,11 @@ struct ChunkStoredEvent {
   uint32_t round = 0;
   uint32_t chunk = 0;
 };
+/// What a worker uploaded is wrong in itself, whatever the line did to it.
+struct OffenceEvent {
+  std::shared_ptr<Session> session;
+  Status offence;
+};
 /// The first base is whole.
 struct BaseStoredEvent {
   std::shared_ptr<Session> session;
@@ -68,7 +73,7 @@ struct StopEvent {
 
 using Event =
     std::variant<JoinEvent, WorkerSaidEvent, SessionClosedEvent, UploadBegunEvent, ChunkStoredEvent,
-                 BaseStoredEvent, ChunkMergedEvent, SnapshotEvent, StopEvent>;
+                 OffenceEvent, BaseStoredEvent, ChunkMergedEvent, SnapshotEvent, StopEvent>;
 using EventQueue = Queue<Event>;
 
 /// Closes the queue and answers the handlers that wait for an event nobody will handle any more.

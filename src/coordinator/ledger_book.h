@@ -17,6 +17,9 @@
 
 namespace interlude {
 
+/// Kind of the event that a worker's wrong update or message leaves.
+inline constexpr char kRefusedEvent[] = "refused";
+
 class LedgerBook {
  public:
   /// A database that fails (a full disk) is logged once and the run goes on, writing what it can:

@@ -27,6 +27,14 @@ void RoundThread::On(JoinEvent& event) {
 StatusOr<WelcomeMessage> RoundThread::Welcome(JoinEvent& event) {
   INTERLUDE_ASSIGN_OR_RETURN(const WorkerId worker,
                              machine_.Join(event.join.requested_worker, shared_.clock.Now()));
+  const auto offences = offences_.find(worker);
+  if (offences != offences_.end() && offences->second >= options_.config.round.max_refusals) {
+    machine_.WorkerLeft(worker, shared_.clock.Now());
+    return PermissionDeniedError(
+        "worker {} is excluded from this run after {} updates or messages that were wrong; the "
+        "coordinator's log says which",
+        worker, offences->second);
+  }
   event.session->worker = worker;
   members_[worker] = Member{.session = event.session};
   shared_.sessions.Add(worker, event.session);
@@ -78,7 +86,11 @@ void RoundThread::On(WorkerSaidEvent& event) {
   members_.at(worker).last_number = event.number;
   const Status status =
       std::visit([&](auto& message) { return Said(worker, message); }, event.message);
-  if (!status.ok()) Remove(worker, status);
+  if (status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kDataLoss) {
+    Offended(worker, status);
+  } else if (!status.ok()) {
+    Remove(worker, status);
+  }
 }
 
 void RoundThread::On(SessionClosedEvent& event) {
@@ -128,6 +140,10 @@ void RoundThread::On(ChunkStoredEvent& event) {
       machine_.ChunkReceived(worker, event.round, event.chunk, shared_.clock.Now());
   if (news.status().code() == StatusCode::kAborted) return;  // too late, and no harm
   if (!news.ok()) Remove(worker, news.status());
+}
+
+void RoundThread::On(OffenceEvent& event) {
+  if (IsCurrent(*event.session)) Offended(event.session->worker, event.offence);
 }
 
 void RoundThread::On(BaseStoredEvent& event) {

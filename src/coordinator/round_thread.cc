@@ -22,13 +22,15 @@ RunPlan PlanOf(const CoordinatorOptions& options) {
 }  // namespace
 
 RoundThread::RoundThread(const CoordinatorOptions& options, int threads, std::string run_id,
-                         SharedState& shared, LedgerBook& book, RunObserver& observer)
+                         SharedState& shared, LedgerBook& book, RunObserver& observer,
+                         std::map<WorkerId, uint32_t> offences)
     : options_(options),
       run_id_(std::move(run_id)),
       shared_(shared),
       book_(book),
       observer_(observer),
       machine_(PlanOf(options)),
+      offences_(std::move(offences)),
       merges_(threads) {}
 
 StatusOr<RunOutcome> RoundThread::Run() {
@@ -88,6 +90,14 @@ void RoundThread::Lose(WorkerId worker, const std::string& reason) {
   LogWarning("worker {}: {}; it is awaited", worker, reason);
   book_.Event("worker_lost", worker, reason);
   observer_.WorkerLost(worker, reason);
+}
+
+void RoundThread::Offended(WorkerId worker, const Status& offence) {
+  const uint32_t count = ++offences_[worker];
+  book_.Event(kRefusedEvent, worker,
+              fmt::format("{} ({} of {} such before it is excluded)", offence.message(), count,
+                          options_.config.round.max_refusals));
+  Remove(worker, offence);
 }
 
 void RoundThread::RemoveThoseThatReadNothing() {

@@ -22,9 +22,11 @@ namespace interlude {
 
 class RoundThread {
  public:
-  /// `observer` may not be null. `threads` is the size of the merge pool.
+  /// `observer` may not be null. `threads` is the size of the merge pool; `offences` are those of
+  /// before the coordinator was killed.
   RoundThread(const CoordinatorOptions& options, int threads, std::string run_id,
-              SharedState& shared, LedgerBook& book, RunObserver& observer);
+              SharedState& shared, LedgerBook& book, RunObserver& observer,
+              std::map<WorkerId, uint32_t> offences);
 
   /// Before Run: the run goes on where a coordinator that was killed has left it.
   void Restore(RecoveredRun run);
@@ -52,6 +54,7 @@ class RoundThread {
   void On(SessionClosedEvent& event);
   void On(UploadBegunEvent& event);
   void On(ChunkStoredEvent& event);
+  void On(OffenceEvent& event);
   void On(BaseStoredEvent& event);
   void On(ChunkMergedEvent& event);
   void On(SnapshotEvent& event);
@@ -105,6 +108,8 @@ class RoundThread {
   void RemoveThoseThatReadNothing();
   /// The worker's connection broke; a member is awaited for a while.
   void Lose(WorkerId worker, const std::string& reason);
+  /// The worker did what no right one does: it is removed, and excluded when it does so too often.
+  void Offended(WorkerId worker, const Status& offence);
   /// The worker no longer counts. `reason` goes to it, to the log and to the ledger.
   void Remove(WorkerId worker, const Status& reason);
   void CompleteEvaluations();
@@ -126,7 +131,8 @@ class RoundThread {
   RunObserver& observer_;
   RunMachine machine_;
   std::map<WorkerId, Member> members_;
-  std::set<WorkerId> unread_;  // whose queue was full
+  std::map<WorkerId, uint32_t> offences_;  // those before the coordinator was killed among them
+  std::set<WorkerId> unread_;              // whose queue was full
   std::shared_ptr<Exchange> exchange_;
   std::map<uint32_t, PhaseTimer> merge_timers_;  // of rounds that are not committed
   std::vector<ChunkHashes> sync_hashes_;         // of the chunks of the round that is merged

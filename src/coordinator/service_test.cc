@@ -170,11 +170,39 @@ TEST_F(InRoundTest, ATruncatedUploadIsRefusedAndMayBeRepeated) {
 
 TEST_F(InRoundTest, AnOversizedPieceIsRefused) {
   std::vector<v1::Piece> pieces = GoodPieces();
-  pieces[0].mutable_payload()->append(8, 'x');
-  EXPECT_EQ(Upload(pieces).code(), StatusCode::kOutOfRange);
-  pieces = GoodPieces();
   pieces[0].mutable_payload()->assign(kMaxPieceBytes + 1, 'x');
   EXPECT_EQ(Upload(pieces).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(session_.Expect<GoodbyeMessage>().code, StatusCode::kInvalidArgument);
+}
+
+TEST_F(InRoundTest, AWorkerWhoseUpdatesAreWrongIsExcludedAfterAStatedNumberOfTimes) {
+  std::vector<v1::Piece> pieces = GoodPieces();
+  pieces[0].mutable_payload()->append(8, 'x');
+  EXPECT_EQ(Upload(pieces).code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(session_.Expect<GoodbyeMessage>().code, StatusCode::kOutOfRange);
+  const auto lie = [this] {
+    TestSession again(connection_);
+    again.Join();
+    again.Offer(Layout::Create({{.name = "x", .shape = {3}}}, 256).value());
+    EXPECT_EQ(again.Expect<GoodbyeMessage>().code, StatusCode::kFailedPrecondition);
+  };
+  lie();  // another model is a mistake and no offence
+  for (int time = 2; time <= 3; ++time) {
+    TestSession again(connection_);
+    again.Join();
+    again.Say(BaseOfferMessage{.layout = TestLayout(),
+                               .chunk_hashes = std::vector<Hash128>(2),
+                               .spans = {},
+                               .threads = 1});
+    again.Expect<CatchUpMessage>();
+    again.Say(CaughtUpMessage{.round = 77});
+    EXPECT_EQ(again.Expect<GoodbyeMessage>().code, StatusCode::kInvalidArgument) << time;
+  }
+  TestSession excluded(connection_);
+  excluded.Say(JoinMessage{});
+  const Status end = excluded.End();
+  EXPECT_EQ(end.code(), StatusCode::kPermissionDenied);
+  EXPECT_THAT(end.message(), HasSubstr("is excluded from this run after 3"));
 }
 
 TEST_F(InRoundTest, AMessageBeyondGrpcsLimitIsRefused) {

@@ -50,6 +50,11 @@ Status ReceiveAll(UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& rec
   return OkStatus();
 }
 
+/// Pieces and chunks that there cannot be. Damage on the way is none.
+bool IsOffence(const Status& status) {
+  return status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kOutOfRange;
+}
+
 Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr& session,
                     const UploadHeader& header, uint64_t generation, const Exchange& exchange) {
   const WorkerId worker = header.worker;
@@ -68,12 +73,17 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
     });
   };
   ChunkReceiver receiver(deltas.chunk_bytes(), header.chunks, store);
+  Status offence;
   const auto on_chunk = [&](const ChunkReceiver::Completed& completed) {
     INTERLUDE_RETURN_IF_ERROR(session->Store(generation, [&] {
       auto scope = journal.Enter();
       journal.AddChunk();
       CrashPoint();
-      return deltas.Seal(header.round, worker, completed.chunk, completed.hashes.payload);
+      const Status sealed =
+          deltas.Seal(header.round, worker, completed.chunk, completed.hashes.payload);
+      // It is what the worker sent, and no number can come of it.
+      if (sealed.code() == StatusCode::kDataLoss) offence = sealed;
+      return sealed;
     }));
     if (!shared.events.Push(ChunkStoredEvent{session, header.round, completed.chunk})) {
       return UnavailableError("the run is ending");
@@ -82,6 +92,9 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
   };
   const Status status = ReceiveAll(reader, receiver, receive, on_chunk);
   if (!status.ok()) receive.MarkFailed();
+  if (!offence.ok() || IsOffence(status)) {
+    shared.events.Push(OffenceEvent{session, offence.ok() ? status : offence});
+  }
   shared.spans.Record(receive.Finish());
   shared.spans.Record(journal.Finish());
   return status.WithContext(fmt::format("delta from worker {}, round {}", worker, header.round));
