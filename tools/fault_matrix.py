@@ -461,10 +461,10 @@ class Matrix:
         quick = self.options.quick
         times = self.options.times
         yield "scripted", lambda: self.scripted_coordinator_kills(range(1, 400, 17) if quick else range(1, 400))
-        yield "random", lambda: self.random_coordinator_kills(4 if quick else 4 * times)
+        yield "random", lambda: self.random_coordinator_kills(4 if quick else 9 * times)
         yield "killed", lambda: self.worker_kills(2 if quick else times)
         yield "hung", lambda: self.worker_stops(1 if quick else times // 4)
-        yield "reset", lambda: self.short_cuts(3 if quick else 4 * times)
+        yield "reset", lambda: self.short_cuts(3 if quick else 12 * times)
         yield "cut", lambda: self.cuts(2 if quick else times)
         yield "partition", lambda: self.silences(1 if quick else times // 4)
         yield "slow", lambda: self.slow_lines(1 if quick else times // 4)
