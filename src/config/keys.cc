@@ -183,6 +183,10 @@ std::string NumberText(double value) {
   return text;
 }
 
+/// What a text key holds at most: with it a whole description, written out and each character of
+/// its texts escaped, can be read again (toml_text.h bounds its length).
+constexpr size_t kMostTextBytes = 1024;
+
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 }  // namespace
@@ -241,6 +245,10 @@ Status Key::CheckRange(const KeyValue& value) const {
     if ((text.empty() && !may_be_empty) || std::any_of(text.begin(), text.end(), IsControl)) {
       return InvalidArgumentError("{} must {} contain control characters", full_name,
                                   may_be_empty ? "not" : "be neither empty nor");
+    }
+    if (text.size() > kMostTextBytes) {
+      return InvalidArgumentError("{} has {} bytes; a text has at most {}", full_name, text.size(),
+                                  kMostTextBytes);
     }
   }
   if (inside) return OkStatus();

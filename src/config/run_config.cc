@@ -196,9 +196,16 @@ StatusOr<TomlEntry> ReadSetting(const std::string& setting) {
   const Key* key = FindKey(entry.key);
   const bool holds_string =
       key != nullptr && (key->type == KeyType::kText || key->type == KeyType::kChoice);
-  if (holds_string && !value.starts_with('"') && !value.starts_with('\'')) return entry;
-  const auto parsed = ReadTomlText(fmt::format("value = {}", value), setting);
-  if (parsed.ok() && parsed->size() == 1) entry.value = parsed->front().value;
+  const bool is_bare = holds_string && !value.starts_with('"') && !value.starts_with('\'');
+  const std::string literal = is_bare ? KeyValueText(std::string(value)) : std::string(value);
+  const auto parsed = ReadTomlText(fmt::format("value = {}", literal), setting);
+  if (parsed.ok() && parsed->size() == 1) {
+    entry.value = parsed->front().value;
+  } else if (holds_string) {
+    // It could not be written into the description that workers are given.
+    return InvalidArgumentError(
+        "setting '{}': the value is no text in UTF-8, or its quotes do not match", setting);
+  }
   return entry;
 }
 

@@ -220,6 +220,30 @@ TEST(ApplySettings, TakesNoSecondKeyInAValue) {
   EXPECT_FALSE(ApplySettings({"seed=1\nthreads=2"}, config).ok());
 }
 
+TEST(ApplySettings, TakesNoTextThatCannotBeWrittenOut) {
+  for (const std::string setting : {"outer.plugin=/a\x8e.so", "outer.plugin='/a\x8e.so'",
+                                    "outer.plugin=\"/a.so", "outer.plugin='/a.so' x"}) {
+    RunConfig config;
+    const Status status = ApplySettings({setting}, config);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << setting;
+    EXPECT_THAT(status.message(), HasSubstr("the value is no text in UTF-8")) << setting;
+  }
+}
+
+TEST(ParseRunConfig, TakesTextsOnlyAsLongAsTheyCanBeWrittenOut) {
+  const std::string longest(1024, '"');
+  RunConfig config;
+  ASSERT_TRUE(ApplySettings({"data.directory='" + longest + "'", "outer.plugin='" + longest + "'",
+                             "outer.plugin_config='" + longest + "'"},
+                            config)
+                  .ok());
+  const auto again = ParseRunConfig(FormatRunConfig(config), "again");
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(*again, config);
+  EXPECT_THAT(ErrorOf("[outer]\nplugin = '" + longest + "a'\n"),
+              HasSubstr("outer.plugin has 1025 bytes; a text has at most 1024"));
+}
+
 TEST(Examples, AllParse) {
   int files = 0;
   for (const auto& file : std::filesystem::directory_iterator(INTERLUDE_EXAMPLES)) {

@@ -125,6 +125,27 @@ TEST_F(RunDatabaseDamage, AMissingTableIsDataLoss) {
   EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss);
 }
 
+TEST_F(RunDatabaseDamage, AViewWithoutEndInPlaceOfATableIsDataLoss) {
+  for (const char* name : {"rounds", "Rounds"}) {
+    fs::remove(Path());
+    SampleBytes();
+    {
+      SQLite::Database database(Path(), SQLite::OPEN_READWRITE);
+      database.exec(
+          fmt::format("DROP TABLE rounds; CREATE VIEW {} AS WITH RECURSIVE r(n) AS "
+                      "(SELECT 1 UNION ALL SELECT n FROM r) SELECT n AS round, "
+                      "0 AS begin_ns, 0 AS end_ns, 0 AS committed_ns, "
+                      "0 AS first_delta_ns, 0 AS last_delta_ns, 0 AS first_sync_ns, "
+                      "'' AS root_hash, 0 AS workers, 0 AS samples, 0 AS mean_loss "
+                      "FROM r",
+                      name));
+    }
+    const auto opened = RunDatabase::OpenReadOnly(Path());
+    EXPECT_EQ(opened.status().code(), StatusCode::kDataLoss);
+    EXPECT_THAT(opened.status().message(), HasSubstr("views in place of tables"));
+  }
+}
+
 TEST_F(RunDatabaseDamage, ValuesThatCannotBeAreDataLoss) {
   for (const char* change : {"UPDATE spans SET phase = 'dance' WHERE id = 3",
                              "UPDATE rounds SET samples = -1 WHERE round = 2",

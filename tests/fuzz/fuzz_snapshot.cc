@@ -1,8 +1,5 @@
 // The reader of a snapshot: any bytes, and the same with hashes and counts that fit them, since no
 // chance mutation meets a hash.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -11,27 +8,13 @@
 #include "base/check.h"
 #include "store/snapshot.h"
 #include "store/snapshot_format.h"
+#include "tests/fuzz/memory_file.h"
 
 namespace interlude {
 namespace {
 
 /// A file can claim zeros without holding them; the reader's user takes memory for what it expects.
 constexpr size_t kMaxReadParams = 1 << 16;
-
-/// A file in memory that is open under a path.
-class MemoryFile {
- public:
-  MemoryFile() : fd_(::memfd_create("snapshot", 0)) { INTERLUDE_CHECK(fd_ >= 0, "no memfd"); }
-  std::string Holding(std::span<const std::byte> bytes) {
-    INTERLUDE_CHECK(::ftruncate(fd_, 0) == 0 && ::pwrite(fd_, bytes.data(), bytes.size(), 0) ==
-                                                    static_cast<ssize_t>(bytes.size()),
-                    "writing {} bytes", bytes.size());
-    return fmt::format("/proc/self/fd/{}", fd_);
-  }
-
- private:
-  const int fd_;
-};
 
 /// Returns whether the file was accepted.
 bool ReadFile(std::span<const std::byte> bytes) {
