@@ -78,7 +78,6 @@ void FaultLink::Accept() {
     connection.far = std::move(far);
     connection.pipes[0].from = connection.pipes[1].to = connection.near.get();
     connection.pipes[0].to = connection.pipes[1].from = connection.far.get();
-    connection.pipes[0].forward = true;
   }
 }
 
@@ -126,7 +125,6 @@ void FaultLink::Write(Connection& connection, Pipe& pipe, Clock::time_point now)
       connection.broken = true;
       return;
     }
-    if (pipe.forward) bytes_forward_ += static_cast<uint64_t>(sent);
     parcel.sent += static_cast<size_t>(sent);
     pipe.waiting -= static_cast<size_t>(sent);
     if (parcel.sent < parcel.bytes.size()) return;
@@ -147,6 +145,7 @@ void FaultLink::Run() {
     ::poll(polled.data(), polled.size(), kTickMs);
     if (cut_) CloseAll();
     Accept();
+    open_ = connections_.size();
     if (silent_) continue;
     for (Connection& connection : connections_) {
       for (Pipe& pipe : connection.pipes) {

@@ -38,8 +38,8 @@ class FaultLink {
   /// Resets all connections and refuses new ones until Heal.
   void Cut() { cut_ = true; }
   void Heal() { cut_ = silent_ = false; }
-  /// Bytes forwarded towards the target so far.
-  uint64_t bytes_forward() const { return bytes_forward_; }
+  /// Connections that are there.
+  size_t connections() const { return open_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -52,7 +52,6 @@ class FaultLink {
   struct Pipe {
     int from = -1;
     int to = -1;
-    bool forward = false;
     bool at_end = false;
     std::deque<Parcel> parcels;
     size_t waiting = 0;
@@ -79,7 +78,7 @@ class FaultLink {
   std::atomic<bool> silent_{false};
   std::atomic<bool> cut_{false};
   std::atomic<bool> stop_{false};
-  std::atomic<uint64_t> bytes_forward_{0};
+  std::atomic<size_t> open_{0};
   std::list<Connection> connections_;
   std::thread thread_;
 };

@@ -9,16 +9,16 @@ Usage: tools/measure_quality.py [--seeds 3] [--set key=value ...] [--write docs/
 import argparse
 import json
 import pathlib
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 
+import results_section
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/release/bin/interlude"
 CONFIG = ROOT / "examples/fashion_mnist.toml"
-BEGIN, END = "<!-- quality: begin -->", "<!-- quality: end -->"
 ROUNDS, STEPS, BATCH = 36, 20, 128
 
 # Plain averaging: the base becomes the mean of the workers' parameters.
@@ -74,14 +74,6 @@ def format_table(rows, seeds):
     return "\n".join(lines)
 
 
-def write_section(path, text):
-    old = path.read_text()
-    new, count = re.subn(f"{BEGIN}.*{END}", f"{BEGIN}\n{text}\n{END}", old, flags=re.S)
-    if count != 1:
-        sys.exit(f"{path} has no section between {BEGIN} and {END}")
-    path.write_text(new)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
@@ -94,7 +86,7 @@ def main():
     table = format_table(measure(seeds, options.settings), seeds)
     print(table)
     if options.write:
-        write_section(options.write, table)
+        results_section.replace(options.write, "quality", table)
 
 
 main()

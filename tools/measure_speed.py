@@ -14,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 
+import results_section
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/release/bin/interlude"
 TRANSPORT = ROOT / "build/release/bench/transport_bench"
-BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 LARGEST = 632_000_000
 # Of the benchmark of the codec: seven fp32 arrays and nine payloads.
 CODEC_BYTES_A_PARAM = 33
@@ -151,15 +152,6 @@ def chunk_table():
     return lines
 
 
-def write_section(path, text):
-    old = path.read_text()
-    before, begin, rest = old.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"{path} has no section between {BEGIN} and {END}")
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--params", help="parameters of codec and exchange, and nothing else is measured; as many as fit without it")
@@ -183,7 +175,7 @@ def main():
     text = "\n".join(tables)
     print(text)
     if options.write:
-        write_section(options.write, text)
+        results_section.replace(options.write, "speed", text)
 
 
 main()
