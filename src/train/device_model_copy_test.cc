@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -139,6 +140,38 @@ TEST_P(DeviceModelCopyTest, WholeRoundsGiveTheBitsOfTheHostsCodec) {
         EXPECT_TRUE(SameBits(FloatsOf(tensor_), host_.parameters));
       }
     }
+  }
+}
+
+TEST_P(DeviceModelCopyTest, ADeltaThatIsCarriedOverGoesToTheResidualAsOnTheHost) {
+  for (const at::Device device : TestDevices()) {
+    Begin(device);
+    Train(Scaled(GaussianValues(kTotal, rng_), 1e-3f));
+    host_.parameters[3] = std::numeric_limits<float>::infinity();  // is lost
+    tensor_.copy_(TensorOf(host_.parameters, at::kCPU));
+    for (uint32_t chunk = 0; chunk < layout_.num_chunks(); ++chunk) {
+      const ChunkRange range = layout_.chunk(chunk);
+      const std::span<float> residual = HostCopy::Part(host_.residual, range);
+      const std::span<float> values = HostCopy::Part(host_.parameters, range);
+      const std::span<float> base = HostCopy::Part(host_.base, range);
+      Bytes payload;
+      if (chunk % 2 == 1) {  // encoded before the round went on without it
+        payload.resize(EncodedBytes(host_.codec, range.count));
+        Hash128 hash;
+        copy_->Encode(chunk, payload, hash);
+        host_.Encode(range, payload, hash);
+      }
+      copy_->CarryOver(chunk, payload);
+      for (size_t i = 0; i < residual.size() && payload.empty(); ++i) {
+        const float sum = residual[i] + (values[i] - base[i]);
+        if (std::isfinite(sum)) residual[i] = sum;
+      }
+      std::vector<float> ignored(range.count);
+      if (!payload.empty() && !residual.empty()) Apply(host_.codec, payload, residual, ignored);
+      std::ranges::copy(base, values.begin());
+    }
+    EXPECT_TRUE(SameBits(FloatsOf(tensor_), host_.parameters));
+    EXPECT_TRUE(ExpectSameEncodings());
   }
 }
 

@@ -73,6 +73,7 @@ std::shared_ptr<ControlStream> ControlLink::stream() const {
 
 bool ControlLink::Send(const WorkerMessage& message) {
   MutexLock lock(send_mutex_);
+  if (begun_anew()) return true;  // it belongs to the stay before
   const uint32_t number = next_number_++;
   if (WorthKeeping(message)) {
     if (kept_.size() == kMostKept) kept_.pop_front();

@@ -39,7 +39,8 @@ class ControlLink {
   ~ControlLink();
 
   /// False once the stay is over: EndStatus says why. While the connection is broken a report is
-  /// kept and sent when it is back; progress is dropped.
+  /// kept and sent when it is back; progress is dropped, and so is all that belongs to a stay that
+  /// could not go on.
   bool Send(const WorkerMessage& message);
 
   /// Takes the next message; nothing when none came within `duration` or the stay is over
