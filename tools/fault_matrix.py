@@ -40,10 +40,10 @@ class WrongBits(Exception):
 class Program:
     """A child process whose lines are kept with the time they came."""
 
-    def __init__(self, command, environment=None):
+    def __init__(self, command, environment=None, stdin=None):
         self.lines = []
         self.changed = threading.Condition()
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        self.process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                         env={**os.environ, **(environment or {})})
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
