@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Coordinator and workers on three machines that are network namespaces, joined by tun_link: 28 ms and
-100 Mbit/s, then losses, then a partition in the middle of an upload.
+"""A coordinator and two workers on three machines, which are network namespaces joined by tun_link: 28 ms and
+100 Mbit/s, then losses under TLS, then partitions in the middle of an upload.
 
 Usage: network_test.py FOLDER_OF_THE_PROGRAMS [--keep]. As root. Exits 77, which ctest shows as skipped, where
 namespaces or TUN devices are refused. Nothing of it reaches the machine's own network.
@@ -31,7 +31,6 @@ import fault_matrix  # noqa: E402
 SKIPPED = 77
 ROUND_TRIP_MS = 28
 RATE_MBIT = 100
-PARTITION_MS = 3000
 PREFIX = "interlude-test-"
 HASH = re.compile(r"\b[0-9a-f]{32}\b")
 
@@ -186,8 +185,8 @@ class NetworkTest:
         for worker in range(self.workers):
             self.started.append(self.machines.start(
                 1 + worker, [self.programs / "interlude", "worker", "--coordinator",
-                             "%s:%s" % (self.machines.coordinator_address(worker), port), "--id", worker, "--threads", 1,
-                             "--reconnect-for", 60, *proof]))
+                             "%s:%s" % (self.machines.coordinator_address(worker), port), "--id", worker,
+                             "--threads", 1, "--reconnect-for", 60, *proof]))
         return directory
 
     def finish(self, directory, statuses):
@@ -239,7 +238,8 @@ class NetworkTest:
             return
         listening = self.machines.start(0, ["iperf3", "-s", "-1", "--forceflush"])
         awaited(listening, "listening")
-        iperf = self.machines.start(1, ["iperf3", "-c", self.machines.coordinator_address(0), "-t", "3", "-O", "1", "-J"])
+        iperf = self.machines.start(1, ["iperf3", "-c", self.machines.coordinator_address(0), "-t", "3", "-O", "1",
+                                        "-J"])
         check(iperf.end(30) == 0, iperf.text())
         listening.end(10)
         rate = json.loads(iperf.text())["end"]["sum_received"]["bits_per_second"] * 1e-6
@@ -269,22 +269,45 @@ class NetworkTest:
         check(lost > 0, "no packet was lost")
 
     def a_partition_in_an_upload_is_survived(self):
+        self.partition("partition", milliseconds=3000, rounds=12)
+
+    def the_others_go_on_during_a_longer_partition(self):
+        silent, opened, left_out = self.partition("longer", milliseconds=6000, rounds=30)
+        others = [when for when, line in self.coordinator.lines if fault_matrix.ROUND.search(line)]
+        check(any(silent + 1 < when < opened for when in others),
+              "no round ended meanwhile:\n" + self.coordinator.text())
+        check(left_out, "no event says that the worker was closed out")
+
+    def partition(self, name, milliseconds, rounds):
+        """Cuts the last worker off in the middle of an upload of 1 MB. When it began, when it ended, and the events
+        that say why the worker was left out of rounds."""
         victim = self.workers - 1
-        directory = self.start_run("partition", round__rounds=40)
+        # It trains for long enough that its line is told before the upload begins.
+        directory = self.start_run(name, round__rounds=rounds, model__synthetic_step_ms=75)
         awaited(self.coordinator, r"^round +3/")
-        # Nearly all that the worker sends are its uploads of 1 MB a round.
-        silent = self.machines.tell(victim, "silent-for %d after 1400000" % PARTITION_MS, "^silent$")[0]
+        silent = self.machines.tell(victim, "silent-for %d after 500000" % milliseconds, "^silent$")[0]
         opened = awaited(self.machines.links[victim], "^open$", after=silent)[0]
-        say("partition: %.1f s" % (opened - silent))
-        root = self.finish(directory, [[status] + [0] * self.workers for status in (0, 3)])
-        say(self.coordinator.text())
-        say(self.started[1 + victim].text())
+        self.finish(directory, [[status] + [0] * self.workers for status in (0, 3)])
+
         database = sqlite3.connect("file:%s?mode=ro" % (directory / "run.db"), uri=True)
-        for row in database.execute("SELECT round, worker, kind, text FROM events"):
-            say(str(row))
+        longest = database.execute("SELECT max(end_ns - begin_ns) / 1e6 FROM spans WHERE phase = 'upload' "
+                                   "AND recorded_by = ?", (victim,)).fetchone()[0]
+        check(longest >= milliseconds, "the longest upload took %s ms: the partition was not in it" % longest)
+        present = [row[0] for row in database.execute("SELECT round FROM worker_rounds WHERE worker = ?", (victim,))]
+        left_out = [row[0] for row in database.execute(
+            "SELECT text FROM events WHERE worker = ? AND kind IN ('late', 'worker_left') AND text != ''", (victim,))]
+        missed = rounds - len(present)
+        check(max(present) == rounds or left_out, "the worker did not come back, and no event says why")
+        check(missed == 0 or left_out, "the worker missed %d rounds, and no event says why" % missed)
+        say("partition of %.1f s: worker %d missed %d of %d rounds%s" % (
+            opened - silent, victim, missed, rounds, "".join("; " + text for text in left_out)))
+        return silent, opened, left_out
 
 
 def run_checks(programs, keep):
+    if shutil.which("ip") is None:
+        say("skipped: the program ip (package iproute2) is missing")
+        return SKIPPED
     remove_leftovers()
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="interlude-network-"))
     machines = Machines(programs, workers=2)
@@ -294,7 +317,8 @@ def run_checks(programs, keep):
             return SKIPPED
         test = NetworkTest(programs, scratch, machines)
         for one in (test.the_line_is_as_long_as_asked, test.the_line_is_as_wide_as_asked, test.a_run_over_it_ends_well,
-                    test.a_run_with_losses_ends_well_over_tls, test.a_partition_in_an_upload_is_survived):
+                    test.a_run_with_losses_ends_well_over_tls, test.a_partition_in_an_upload_is_survived,
+                    test.the_others_go_on_during_a_longer_partition):
             begin = time.monotonic()
             one()
             say("passed: %s (%.1f s)" % (one.__name__.replace("_", " "), time.monotonic() - begin))

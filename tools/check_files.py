@@ -11,7 +11,7 @@ import sys
 
 import source_tree
 
-TOPS = ("src", "tests", "bench")
+TOPS = ("src", "tests", "bench", "tools")
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
 
 

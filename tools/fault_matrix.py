@@ -43,8 +43,8 @@ class Program:
     def __init__(self, command, environment=None, stdin=None):
         self.lines = []
         self.changed = threading.Condition()
-        self.process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        env={**os.environ, **(environment or {})})
+        self.process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        text=True, env={**os.environ, **(environment or {})})
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 

@@ -29,8 +29,9 @@ constexpr char kCommands[] =
     "  silent                       nothing passes any more\n"
     "  open                         it passes again\n"
     "  loss P                       the probability of a loss from now on\n"
-    "  silent-for MS after BYTES    once so many more bytes came from the second end; says\n"
-    "                               'silent' and 'open' when that is\n"
+    "  silent-for MS after BYTES    once so many more bytes of the second end have come out at "
+    "the\n"
+    "                               first; says 'silent' and 'open' when that is\n"
     "  counts                       packets so far\n"
     "The end of stdin ends it. The devices are gone with the process.";
 
@@ -62,6 +63,7 @@ class Link {
       const DelayLine::Packet packet = lines_[from].Leave();
       // A device whose queue is full drops it, as a network card would.
       if (write(descriptors_[1 - from], packet.data(), packet.size()) < 0) ++refused_;
+      if (from == 1) CountDown(now, packet.size());
     }
   }
 
@@ -74,9 +76,7 @@ class Link {
         ended_ |= size < 0 && errno == EBADFD;
         return false;
       }
-      const Nanoseconds now = SystemClock().Now();
-      if (from == 1) CountDown(now, static_cast<uint64_t>(size));
-      lines_[from].Enter(now, DelayLine::Packet(buffer_, buffer_ + size));
+      lines_[from].Enter(SystemClock().Now(), DelayLine::Packet(buffer_, buffer_ + size));
     }
     return true;
   }
