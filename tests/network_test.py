@@ -2,7 +2,7 @@
 """A coordinator and two workers on three machines, which are network namespaces joined by tun_link: 28 ms and
 100 Mbit/s, then losses under TLS, then partitions in the middle of an upload.
 
-Usage: network_test.py FOLDER_OF_THE_PROGRAMS [--keep]. As root. Exits 77, which ctest shows as skipped, where
+Usage: network_test.py FOLDER_OF_THE_PROGRAMS [--only WORDS] [--keep]. As root. Exits 77, which ctest shows as skipped, where
 namespaces or TUN devices are refused. Nothing of it reaches the machine's own network.
 """
 
@@ -304,7 +304,7 @@ class NetworkTest:
         return silent, opened, left_out
 
 
-def run_checks(programs, keep):
+def run_checks(programs, only, keep):
     if shutil.which("ip") is None:
         say("skipped: the program ip (package iproute2) is missing")
         return SKIPPED
@@ -319,9 +319,12 @@ def run_checks(programs, keep):
         for one in (test.the_line_is_as_long_as_asked, test.the_line_is_as_wide_as_asked, test.a_run_over_it_ends_well,
                     test.a_run_with_losses_ends_well_over_tls, test.a_partition_in_an_upload_is_survived,
                     test.the_others_go_on_during_a_longer_partition):
+            name = one.__name__.replace("_", " ")
+            if only not in name:
+                continue
             begin = time.monotonic()
             one()
-            say("passed: %s (%.1f s)" % (one.__name__.replace("_", " "), time.monotonic() - begin))
+            say("passed: %s (%.1f s)" % (name, time.monotonic() - begin))
         return 0
     except Failure as failure:
         say("FAILED: %s" % failure)
@@ -330,7 +333,9 @@ def run_checks(programs, keep):
         if test is not None:
             test.kill_all()
         machines.remove()
-        if not keep:
+        if keep:
+            say("kept: %s" % scratch)
+        else:
             shutil.rmtree(scratch)
 
 
@@ -341,11 +346,12 @@ def main():
         return 0
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("programs", type=lambda path: pathlib.Path(path).resolve())
+    parser.add_argument("--only", default="", help="words of the checks to run: 'partition'")
     parser.add_argument("--keep", action="store_true", help="leave the runs' directories")
     options = parser.parse_args()
     # So that a time-out of ctest leaves no namespace.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    return run_checks(options.programs, options.keep)
+    return run_checks(options.programs, options.only, options.keep)
 
 
 if __name__ == "__main__":
