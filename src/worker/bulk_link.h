@@ -21,7 +21,7 @@ struct BulkLink {
   uint64_t session = 0;
   CallGroup& calls;
   /// Tells of a lost coordinator and of its return; null: a broken line is tried again at once.
-  const ControlLink* control = nullptr;
+  ControlLink* control = nullptr;
 };
 
 /// Decides after each failed attempt of one upload or download whether the same call may succeed
@@ -38,6 +38,8 @@ class RetryPolicy {
   /// it is back, for which this waits; false for a refusal.
   bool MayRetry(const Status& status) {
     if (link_.calls.cancelled()) return false;
+    if (link_.control != nullptr && status.code() == StatusCode::kPermissionDenied)
+      link_.control->Renew(connection_, link_.session);
     if (link_.control != nullptr && MayBeLost(status) &&
         link_.control->AwaitAnother(connection_, [&] { return !link_.calls.cancelled(); })) {
       connection_ = link_.control->connection();

@@ -130,6 +130,12 @@ bool ControlLink::AwaitAnother(uint64_t connection, const std::function<bool()>&
   return false;
 }
 
+void ControlLink::Renew(uint64_t connection, uint64_t session) {
+  if (options_.reconnect_for == Nanoseconds(0)) return;
+  MutexLock lock(send_mutex_);  // the stream stays the same meanwhile
+  if (this->connection() == connection && token_ == session) stream_->Cancel();
+}
+
 void ControlLink::SetConnection(uint64_t connection) {
   MutexLock lock(state_mutex_);
   connection_ = connection;
@@ -193,6 +199,7 @@ void ControlLink::Note(const CoordinatorMessage& message) {
   if (const auto* welcome = std::get_if<WelcomeMessage>(&message)) {
     ++waiting_welcomes_;
     join_.session = welcome->session;
+    token_ = welcome->session;
     join_.requested_worker = welcome->worker;
     run_id_ = welcome->run_id;
   }

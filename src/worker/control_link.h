@@ -68,6 +68,11 @@ class ControlLink {
   /// session is still there; where it is not, until there is another one. False when the session
   /// is there, the stay is over, or keep_going says no.
   bool AwaitAnother(uint64_t connection, const std::function<bool()>& keep_going) const;
+  /// A call with the token `session`, made during the session numbered `connection`, was refused as
+  /// nobody's: the coordinator has given the stay up, as it does where nothing came through for
+  /// long, and this end's connection does not know yet. Ends it, so that another one is opened.
+  /// Nothing happens when another one has begun.
+  void Renew(uint64_t connection, uint64_t session);
 
   /// Waits for the end. As ControlStream::EndStatus; Unavailable, with how long was tried, when the
   /// coordinator did not come back.
@@ -111,6 +116,7 @@ class ControlLink {
   bool leaving_ INTERLUDE_GUARDED_BY(state_mutex_) = false;
 
   Queue<CoordinatorMessage> received_;
+  std::atomic<uint64_t> token_{0};  // of the stay
   std::atomic<int> waiting_welcomes_{0};
   std::atomic<int> waiting_catch_ups_{0};
   Status end_status_;  // written by the link's thread before received_ is closed
