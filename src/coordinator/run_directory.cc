@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -44,6 +45,7 @@ Status CheckSameRun(const RunDatabase& database, const std::string& directory,
     return AlreadyExistsError("{} already holds a finished run: choose another --dir, or delete it",
                               directory);
   }
+  if (!meta.contains(kMetaConfig)) return OkStatus();  // killed before it could say what it is
   INTERLUDE_ASSIGN_OR_RETURN(const RunConfig theirs,
                              ParseRunConfig(value(kMetaConfig), "the configuration in run.db"));
   const std::string difference = FirstDifference(config, theirs);
@@ -97,6 +99,9 @@ StatusOr<RunDirectory> OpenRunDirectory(const std::string& directory, const RunC
     if (database.ok()) {
       INTERLUDE_RETURN_IF_ERROR(CheckSameRun(**database, directory, config, workers));
       INTERLUDE_ASSIGN_OR_RETURN(opened.run_id, (*database)->GetMeta("run_id"));
+      INTERLUDE_ASSIGN_OR_RETURN(const std::vector<RoundRecord> rounds, (*database)->Rounds());
+      for (const RoundRecord& round : rounds)
+        opened.committed_rounds = std::max(opened.committed_rounds, round.round);
       opened.database = *std::move(database);
       return opened;
     }
