@@ -183,7 +183,8 @@ void RoundThread::On(ChunkMergedEvent& event) {
 void RoundThread::On(SnapshotEvent& event) {
   CrashPoint();
   if (!event.status.ok() && !snapshot_) {
-    return Fail(event.status.WithContext("the first snapshot cannot be written"));
+    return Fail(event.status.WithContext(
+        "the first snapshot cannot be written (make room, or choose another --dir)"));
   }
   if (!event.status.ok()) {
     const uint32_t kept = StorageOf(options_.config, options_.workers).kept_rounds;

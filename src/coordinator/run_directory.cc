@@ -14,8 +14,12 @@ namespace interlude {
 namespace {
 
 StatusOr<FileDescriptor> Lock(const std::string& directory) {
-  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock, OpenFile(directory + "/lock", O_RDWR | O_CREAT));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  StatusOr<FileDescriptor> lock = OpenFile(directory + "/lock", O_RDWR | O_CREAT);
+  if (!lock.ok()) {
+    return lock.status().WithContext(
+        fmt::format("cannot use the run directory {} (choose another --dir)", directory));
+  }
+  if (::flock(lock->get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) return ErrnoError(errno, fmt::format("locking {}/lock", directory));
   return FailedPreconditionError("{} is in use by another coordinator: choose another --dir",
                                  directory);
