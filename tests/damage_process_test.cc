@@ -226,7 +226,7 @@ TEST_F(DamageTest, FewFileDescriptorsAreEnoughOrNamed) {
       EXPECT_THAT(run.output(), HasSubstr("agree on")) << limit;
     } else {
       EXPECT_EQ(status, kExitFailed) << limit << ": " << run.output();
-      EXPECT_THAT(run.output(), HasSubstr("Too many open files")) << limit;
+      EXPECT_THAT(run.output(), HasSubstr("Too many open files (raise ulimit -n)")) << limit;
     }
     EXPECT_TRUE(run.AllGone());
     std::filesystem::remove_all(directory_);
