@@ -84,7 +84,8 @@ Status ErrnoError(int error_number, std::string_view what) {
     default:
       break;
   }
-  return Status(code, fmt::format("{}: {}", what, std::generic_category().message(error_number)));
+  return Status(code, fmt::format("{}: {}{}", what, std::generic_category().message(error_number),
+                                  error_number == EMFILE ? " (raise ulimit -n)" : ""));
 }
 
 namespace internal {

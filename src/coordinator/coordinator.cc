@@ -103,9 +103,13 @@ class CoordinatorImpl final : public Coordinator {
                                                     service_));
     INTERLUDE_ASSIGN_OR_RETURN(
         directory_, OpenRunDirectory(options_.directory, options_.config, options_.workers));
-    INTERLUDE_ASSIGN_OR_RETURN(
-        std::optional<RecoveredRun> recovered,
-        RecoverRun({options_.directory, options_.config, options_.workers, threads}, clock_));
+    INTERLUDE_ASSIGN_OR_RETURN(std::optional<RecoveredRun> recovered,
+                               RecoverRun({.directory = options_.directory,
+                                           .config = options_.config,
+                                           .workers = options_.workers,
+                                           .threads = threads,
+                                           .committed_rounds = directory_.committed_rounds},
+                                          clock_));
     const std::string run_id = recovered           ? recovered->run_id
                                : directory_.run_id ? *directory_.run_id
                                                    : MakeRunId(clock_, options_.config.seed);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/log.h"
+
 namespace interlude {
 
 std::vector<size_t> ChunkPayloadBytes(const Layout& layout, Codec codec) {
@@ -31,6 +33,16 @@ bool Holds(const Journal& journal, uint32_t round) {
   return std::binary_search(rounds.begin(), rounds.end(), round);
 }
 
+/// Sync deltas are made again from the deltas, so nothing is lost with them.
+StatusOr<std::unique_ptr<Journal>> OpenSyncs(const std::string& directory,
+                                             const JournalGeometry& geometry) {
+  StatusOr<std::unique_ptr<Journal>> syncs = Journal::Open(directory, geometry);
+  if (syncs.ok()) return syncs;
+  LogWarning("the stored sync deltas cannot be used, they are made again: {}",
+             syncs.status().message());
+  return Journal::Create(directory, geometry);
+}
+
 Status BeginUnlessBegun(Journal& journal, uint32_t round) {
   return Holds(journal, round) ? OkStatus() : journal.BeginRound(round);
 }
@@ -43,7 +55,7 @@ StatusOr<std::unique_ptr<DeltaStore>> DeltaStore::Open(const std::string& run_di
   INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::Open(run_directory + "/journal",
                                                          DeltaGeometry(layout, codec, options)));
   INTERLUDE_ASSIGN_OR_RETURN(
-      auto syncs, Journal::Open(run_directory + "/syncs", SyncGeometry(layout, codec, options)));
+      auto syncs, OpenSyncs(run_directory + "/syncs", SyncGeometry(layout, codec, options)));
   std::unique_ptr<DeltaStore> store(
       new DeltaStore(layout, codec, std::move(journal), std::move(syncs)));
   store->FindSealed();

@@ -39,7 +39,8 @@ class DeltaStore final : public ReplayStore {
   static StatusOr<std::unique_ptr<DeltaStore>> Create(const std::string& run_directory,
                                                       const Layout& layout, Codec codec,
                                                       const DeltaStoreOptions& options);
-  /// Takes up what a coordinator that was killed has left. Errors as Journal::Open.
+  /// Takes up what a coordinator that was killed has left. Errors as Journal::Open for
+  /// DIR/journal; sync deltas that cannot be used are as good as none.
   static StatusOr<std::unique_ptr<DeltaStore>> Open(const std::string& run_directory,
                                                     const Layout& layout, Codec codec,
                                                     const DeltaStoreOptions& options);

@@ -16,11 +16,12 @@ struct Loaded {
   SnapshotHeader header;
   RunConfig config;
   std::unique_ptr<Merger> merger;
+  Status newer;  // why a newer one was not taken
 };
 
 StatusOr<Loaded> Load(const std::string& path, int threads) {
   INTERLUDE_ASSIGN_OR_RETURN(const SnapshotReader reader, SnapshotReader::Open(path));
-  Loaded loaded{.header = reader.header(), .config = {}, .merger = nullptr};
+  Loaded loaded{.header = reader.header(), .config = {}, .merger = nullptr, .newer = {}};
   INTERLUDE_ASSIGN_OR_RETURN(loaded.config, ParseRunConfig(loaded.header.config, path));
   INTERLUDE_ASSIGN_OR_RETURN(loaded.merger, Merger::Create(reader.header().layout, loaded.config));
   TaskPool pool(threads);
@@ -47,7 +48,10 @@ StatusOr<std::optional<Loaded>> LoadFirst(const std::vector<std::string>& paths,
   Status first_failure;
   for (const std::string& path : paths) {
     StatusOr<Loaded> loaded = Load(path, threads);
-    if (loaded.ok()) return std::optional<Loaded>(*std::move(loaded));
+    if (loaded.ok()) {
+      loaded->newer = first_failure;
+      return std::optional<Loaded>(*std::move(loaded));
+    }
     if (loaded.status().code() != StatusCode::kDataLoss) return loaded.status();
     LogError("{}; looking for another snapshot", loaded.status().message());
     if (first_failure.ok()) first_failure = loaded.status();
@@ -65,12 +69,11 @@ struct Recorded {
 Recorded ReadRounds(const ReplayStore& store, uint32_t snapshot_round) {
   Recorded recorded{.rounds = {}, .committed = snapshot_round};
   for (JournalRound& round : store.Recorded()) {
-    if (round.commit) recorded.committed = std::max(recorded.committed, round.round);
+    // A round begins after the commit of the one before, also where a crash of the machine took
+    // the record of that.
+    const uint32_t committed = round.commit ? round.round : round.round - 1;
+    recorded.committed = std::max(recorded.committed, committed);
     recorded.rounds.emplace(round.round, std::move(round));
-  }
-  // What is not followed by what came after it cannot be of use.
-  while (!recorded.rounds.empty() && recorded.rounds.rbegin()->first > recorded.committed + 1) {
-    recorded.rounds.erase(std::prev(recorded.rounds.end()));
   }
   return recorded;
 }
@@ -125,8 +128,9 @@ StatusOr<std::vector<Hash128>> CommittedBase(const Replays& chunks, const Record
   for (const auto& chunk : chunks) {
     const auto hash = chunk->base_hashes().find(recorded.committed);
     if (hash == chunk->base_hashes().end()) {
-      return DataLossError("chunk {} cannot be followed to round {}", hashes.size(),
-                           recorded.committed);
+      return DataLossError(
+          "round {} is committed, and what is in the journal does not lead chunk {} up to it",
+          recorded.committed, hashes.size());
     }
     hashes.push_back(hash->second);
   }
@@ -173,6 +177,113 @@ class ReadOnlyDeltas final : public ReplayStore {
   const std::unique_ptr<const Journal> journal_;
 };
 
+/// Without a snapshot nothing was merged, or the snapshots are gone.
+Status CheckNothingMerged(const RecoveryOptions& options) {
+  uint32_t merged = options.committed_rounds;
+  if (const auto journal = Journal::OpenReadOnly(options.directory + "/journal"); journal.ok()) {
+    for (const JournalRound& round : RecordedIn(**journal)) {
+      const bool begun = std::ranges::any_of(
+          round.chunks, [](const JournalChunk& chunk) { return chunk.merge.has_value(); });
+      if (begun || round.commit) merged = std::max(merged, round.round);
+    }
+  }
+  if (merged == 0) return OkStatus();
+  return DataLossError("{} rounds were merged, and no snapshot is in {}/snapshots", merged,
+                       options.directory);
+}
+
+StatusOr<std::unique_ptr<DeltaStore>> OpenDeltas(const RecoveryOptions& options,
+                                                 const Layout& layout) {
+  auto deltas = DeltaStore::Open(options.directory, layout, CodecOf(options.config),
+                                 StorageOf(options.config, options.workers));
+  if (deltas.status().code() != StatusCode::kNotFound) return deltas;
+  return DataLossError("there are snapshots, but {}", deltas.status().message());
+}
+
+/// What follows on the snapshot.
+Status Follow(const RecoveryOptions& options, const Clock& clock, RecoveredRun& run) {
+  DeltaStore& deltas = *run.exchange->deltas;
+  const Recorded recorded = ReadRounds(deltas, run.snapshot_round);
+  run.committed_rounds = recorded.committed;
+  if (recorded.committed < options.committed_rounds) {
+    return DataLossError("snapshots and journal lead to round {} only, by run.db {} are committed",
+                         recorded.committed, options.committed_rounds);
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(const Replays chunks, Replay(*run.exchange->merger, deltas, recorded,
+                                                          options.threads, clock));
+  INTERLUDE_ASSIGN_OR_RETURN(run.base_hashes, CommittedBase(chunks, recorded));
+  run.root = RootHash(run.base_hashes);
+  Gather(chunks, run);
+  TakeOpenMembers(deltas, recorded, run);
+  return OkStatus();
+}
+
+StatusOr<std::optional<RecoveredRun>> Recover(const RecoveryOptions& options, const Clock& clock) {
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                             NewestSnapshots(options.directory + "/snapshots"));
+  INTERLUDE_ASSIGN_OR_RETURN(std::optional<Loaded> loaded, LoadFirst(paths, options.threads));
+  if (!loaded) {
+    INTERLUDE_RETURN_IF_ERROR(CheckNothingMerged(options));
+    return std::optional<RecoveredRun>();
+  }
+  if (loaded->header.config != FormatRunConfig(options.config)) {
+    return FailedPreconditionError(
+        "the snapshots in {} are of another configuration: start with the same one to go on, or "
+        "choose another --dir",
+        options.directory);
+  }
+  RecoveredRun run;
+  run.run_id = loaded->header.run_id;
+  run.snapshot_round = loaded->header.round;
+  run.exchange = std::make_shared<Exchange>();
+  INTERLUDE_ASSIGN_OR_RETURN(run.exchange->deltas, OpenDeltas(options, loaded->header.layout));
+  run.exchange->base_chunk_bytes = ChunkPayloadBytes(loaded->header.layout, Codec::kFp32);
+  run.exchange->merger = std::move(loaded->merger);
+  const Status status = Follow(options, clock, run);
+  if (status.code() == StatusCode::kDataLoss && !loaded->newer.ok())
+    return DataLossError("{}; and {}", status.message(), loaded->newer.message());
+  INTERLUDE_RETURN_IF_ERROR(status);
+  return std::optional<RecoveredRun>(std::move(run));
+}
+
+/// Reads all of it.
+Status CheckWhole(const SnapshotReader& reader) {
+  const Layout& layout = reader.header().layout;
+  std::vector<float> base;
+  std::vector<float> state;
+  std::vector<float> residual;
+  for (uint32_t chunk = 0; chunk < layout.num_chunks(); ++chunk) {
+    const size_t count = layout.chunk(chunk).count;
+    base.resize(count);
+    state.resize(count * reader.header().state_per_param);
+    residual.resize(reader.header().has_residual ? count : 0);
+    INTERLUDE_RETURN_IF_ERROR(reader.ReadChunk(chunk, base, state, residual));
+  }
+  return OkStatus();
+}
+
+/// Whether the journal has all that came after the snapshot.
+bool LeadsOn(const Journal& journal, const SnapshotReader& reader) {
+  const std::vector<uint32_t> rounds = journal.rounds();
+  for (uint32_t chunk = 0; chunk < reader.header().layout.num_chunks(); ++chunk) {
+    if (!rounds.empty() && reader.ChunkRound(chunk) + 1 < rounds.front()) return false;
+  }
+  return true;
+}
+
+/// Of snapshots that are all whole, from the newest on, the oldest from which the journal leads on;
+/// the newest where it does from none.
+StatusOr<std::string> SnapshotToVerify(const std::vector<std::string>& paths,
+                                       const Journal& journal) {
+  std::string oldest = paths.front();
+  for (const std::string& path : paths) {
+    INTERLUDE_ASSIGN_OR_RETURN(const SnapshotReader reader, SnapshotReader::Open(path));
+    INTERLUDE_RETURN_IF_ERROR(CheckWhole(reader).WithContext(path));
+    if (LeadsOn(journal, reader)) oldest = path;
+  }
+  return oldest;
+}
+
 }  // namespace
 
 DeltaStoreOptions StorageOf(const RunConfig& config, uint32_t workers) {
@@ -183,57 +294,35 @@ DeltaStoreOptions StorageOf(const RunConfig& config, uint32_t workers) {
 
 StatusOr<std::optional<RecoveredRun>> RecoverRun(const RecoveryOptions& options,
                                                  const Clock& clock) {
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                             NewestSnapshots(options.directory + "/snapshots"));
-  INTERLUDE_ASSIGN_OR_RETURN(std::optional<Loaded> loaded, LoadFirst(paths, options.threads));
-  if (!loaded) return std::optional<RecoveredRun>();
-  if (loaded->header.config != FormatRunConfig(options.config)) {
-    return FailedPreconditionError("the snapshots in {} are of another configuration",
-                                   options.directory);
-  }
-  RecoveredRun run;
-  run.run_id = loaded->header.run_id;
-  run.snapshot_round = loaded->header.round;
-  run.exchange = std::make_shared<Exchange>();
-  const Layout& layout = loaded->header.layout;
-  INTERLUDE_ASSIGN_OR_RETURN(run.exchange->deltas,
-                             DeltaStore::Open(options.directory, layout, CodecOf(options.config),
-                                              StorageOf(options.config, options.workers)));
-  run.exchange->base_chunk_bytes = ChunkPayloadBytes(layout, Codec::kFp32);
-  run.exchange->merger = std::move(loaded->merger);
-  DeltaStore& deltas = *run.exchange->deltas;
-  const Recorded recorded = ReadRounds(deltas, run.snapshot_round);
-  run.committed_rounds = recorded.committed;
-  INTERLUDE_ASSIGN_OR_RETURN(const Replays chunks, Replay(*run.exchange->merger, deltas, recorded,
-                                                          options.threads, clock));
-  INTERLUDE_ASSIGN_OR_RETURN(run.base_hashes, CommittedBase(chunks, recorded));
-  run.root = RootHash(run.base_hashes);
-  Gather(chunks, run);
-  TakeOpenMembers(deltas, recorded, run);
-  return std::optional<RecoveredRun>(std::move(run));
+  auto run = Recover(options, clock);
+  if (run.status().code() != StatusCode::kDataLoss) return run;
+  return DataLossError(
+      "the run in {} cannot be gone on with: {}; put the directory back from a copy, or start anew "
+      "with another --dir",
+      options.directory, run.status().message());
 }
 
 StatusOr<Verified> VerifyRun(const std::string& directory, int threads, const Clock& clock) {
-  INTERLUDE_ASSIGN_OR_RETURN(std::vector<std::string> paths,
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
                              NewestSnapshots(directory + "/snapshots"));
-  std::reverse(paths.begin(), paths.end());
-  INTERLUDE_ASSIGN_OR_RETURN(std::optional<Loaded> loaded, LoadFirst(paths, threads));
-  if (!loaded) {
+  if (paths.empty()) {
     return NotFoundError("{} has no snapshot: no round of a run was merged in it", directory);
   }
   INTERLUDE_ASSIGN_OR_RETURN(auto journal, Journal::OpenReadOnly(directory + "/journal"));
+  INTERLUDE_ASSIGN_OR_RETURN(const std::string path, SnapshotToVerify(paths, *journal));
+  INTERLUDE_ASSIGN_OR_RETURN(const Loaded loaded, Load(path, threads));
   if (journal->geometry().chunk_bytes !=
-      ChunkPayloadBytes(loaded->header.layout, CodecOf(loaded->config))) {
+      ChunkPayloadBytes(loaded.header.layout, CodecOf(loaded.config))) {
     return DataLossError("the journal in {} belongs to another model than the snapshots",
                          directory);
   }
   ReadOnlyDeltas deltas(std::move(journal));
-  const Recorded recorded = ReadRounds(deltas, loaded->header.round);
+  const Recorded recorded = ReadRounds(deltas, loaded.header.round);
   INTERLUDE_ASSIGN_OR_RETURN(const Replays chunks,
-                             Replay(*loaded->merger, deltas, recorded, threads, clock));
+                             Replay(*loaded.merger, deltas, recorded, threads, clock));
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<Hash128> hashes, CommittedBase(chunks, recorded));
-  Verified verified{.run_id = loaded->header.run_id,
-                    .snapshot_round = loaded->header.round,
+  Verified verified{.run_id = loaded.header.run_id,
+                    .snapshot_round = loaded.header.round,
                     .committed_rounds = recorded.committed,
                     .merges = 0,
                     .root = RootHash(hashes)};

@@ -49,6 +49,8 @@ struct RecoveryOptions {
   RunConfig config;
   uint32_t workers = 1;
   int threads = 1;
+  /// So many are known to be committed; more may be.
+  uint32_t committed_rounds = 0;
 };
 
 /// What was found in a run's directory, in which nobody works.
@@ -61,18 +63,20 @@ struct Verified {
 };
 
 /// Makes the committed rounds again that snapshots and journal reach, from the oldest snapshot that
-/// can be read, and compares every hash; writes nothing. DataLoss where something differs or is
-/// damaged, NotFound without a snapshot, FailedPrecondition while a coordinator works there.
+/// can be read and from which the journal leads on, and compares every hash; writes nothing.
+/// DataLoss where something differs or is damaged, NotFound without a snapshot, FailedPrecondition
+/// while a coordinator works there.
 StatusOr<Verified> VerifyRun(const std::string& directory, int threads, const Clock& clock);
 
 /// How long deltas and sync deltas are kept: until a snapshot has made deltas needless, though it
 /// took as long as the next one was to wait.
 DeltaStoreOptions StorageOf(const RunConfig& config, uint32_t workers);
 
-/// Nothing when the directory has no snapshot: then nothing was merged in it. DataLoss, naming
-/// file, round and chunk, when snapshot or journal are damaged so that a committed round cannot be
-/// made again or has other bits; FailedPrecondition when they belong to another configuration or
-/// are in use; errors as Merger::Create.
+/// Nothing when nothing was merged in the directory. DataLoss, naming file, round and chunk and
+/// saying what to do, when snapshots or journal are damaged or missing so that a committed round
+/// cannot be made again or has other bits; what is there is then left as it is, but for files of
+/// the journal without a whole header, which Journal::Open mends. FailedPrecondition when they
+/// belong to another configuration or are in use; errors as Merger::Create.
 StatusOr<std::optional<RecoveredRun>> RecoverRun(const RecoveryOptions& options,
                                                  const Clock& clock);
 

@@ -183,12 +183,18 @@ void RoundThread::On(ChunkMergedEvent& event) {
 void RoundThread::On(SnapshotEvent& event) {
   CrashPoint();
   if (!event.status.ok() && !snapshot_) {
-    return Fail(event.status.WithContext("the first snapshot cannot be written"));
+    return Fail(event.status.WithContext(
+        "the first snapshot cannot be written (make room, or choose another --dir)"));
   }
   if (!event.status.ok()) {
-    LogError("no snapshot after round {}: {}; the run goes on, and the next one is tried again",
-             event.round, event.status.message());
-    book_.Event("snapshot_failed", kNoWorker, event.status.message());
+    const uint32_t kept = StorageOf(options_.config, options_.workers).kept_rounds;
+    const std::string text = fmt::format(
+        "no snapshot after round {}: {}; the run goes on and tries again with the next round. Make "
+        "room: without a snapshot, a coordinator that is killed after the begin of round {} cannot "
+        "go on",
+        event.round, event.status.message(), *snapshot_ + kept + 1);
+    LogError("{}", text);
+    book_.Event("snapshot_failed", kNoWorker, text);
     return;
   }
   snapshot_ = event.round;

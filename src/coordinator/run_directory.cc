@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -13,8 +14,12 @@ namespace interlude {
 namespace {
 
 StatusOr<FileDescriptor> Lock(const std::string& directory) {
-  INTERLUDE_ASSIGN_OR_RETURN(FileDescriptor lock, OpenFile(directory + "/lock", O_RDWR | O_CREAT));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  StatusOr<FileDescriptor> lock = OpenFile(directory + "/lock", O_RDWR | O_CREAT);
+  if (!lock.ok()) {
+    return lock.status().WithContext(
+        fmt::format("cannot use the run directory {} (choose another --dir)", directory));
+  }
+  if (::flock(lock->get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) return ErrnoError(errno, fmt::format("locking {}/lock", directory));
   return FailedPreconditionError("{} is in use by another coordinator: choose another --dir",
                                  directory);
@@ -44,6 +49,7 @@ Status CheckSameRun(const RunDatabase& database, const std::string& directory,
     return AlreadyExistsError("{} already holds a finished run: choose another --dir, or delete it",
                               directory);
   }
+  if (!meta.contains(kMetaConfig)) return OkStatus();  // killed before it could say what it is
   INTERLUDE_ASSIGN_OR_RETURN(const RunConfig theirs,
                              ParseRunConfig(value(kMetaConfig), "the configuration in run.db"));
   const std::string difference = FirstDifference(config, theirs);
@@ -97,6 +103,9 @@ StatusOr<RunDirectory> OpenRunDirectory(const std::string& directory, const RunC
     if (database.ok()) {
       INTERLUDE_RETURN_IF_ERROR(CheckSameRun(**database, directory, config, workers));
       INTERLUDE_ASSIGN_OR_RETURN(opened.run_id, (*database)->GetMeta("run_id"));
+      INTERLUDE_ASSIGN_OR_RETURN(const std::vector<RoundRecord> rounds, (*database)->Rounds());
+      for (const RoundRecord& round : rounds)
+        opened.committed_rounds = std::max(opened.committed_rounds, round.round);
       opened.database = *std::move(database);
       return opened;
     }

@@ -18,6 +18,8 @@ struct RunDirectory {
   std::unique_ptr<RunDatabase> database;
   /// The run that was begun here and not finished; none: the directory is new.
   std::optional<std::string> run_id;
+  /// Rounds of it that were surely committed, by run.db.
+  uint32_t committed_rounds = 0;
 };
 
 /// Makes the directory, or takes up the one of a run that was not finished. A run.db that is

@@ -307,6 +307,39 @@ TEST(CoordinatorStart, TheRunHasStartedWhenItsFirstRoundHasNotWhenAModelIsKnown)
   coordinator->Stop("the test is over");
 }
 
+/// Its wall time is another century's at every look.
+class JumpingClock : public Clock {
+ public:
+  Nanoseconds Now() const override { return SystemClock().Now(); }
+  Nanoseconds WallTime() const override {
+    return std::chrono::hours(24 * 365 * (1 + ++looks_ % 2 * 200));
+  }
+
+ private:
+  mutable std::atomic<int> looks_ = 0;
+};
+
+TEST(CoordinatorStart, AWallClockThatJumpsDisturbsNoRound) {
+  const JumpingClock clock;
+  const auto coordinator = Coordinator::Start(TestOptions("jump", 1), clock, nullptr).value();
+  const TestConnection connection(coordinator->address());
+  TestSession session(connection);
+  session.Join();
+  session.Offer(TestLayout());
+  session.Expect<ProvideBaseMessage>();
+  ASSERT_TRUE(session.UploadBase(std::vector<float>(TestLayout().total_params(), 0.5f)).ok());
+  session.Expect<CatchUpMessage>();
+  for (uint32_t round = 1; round <= 3; ++round) {
+    const StartRoundMessage start = session.Expect<StartRoundMessage>();
+    EXPECT_EQ(start.round, round);
+    if (round > 1)
+      session.Say(RoundReportMessage{.round = round - 1, .root = start.base_root, .samples = 10});
+    ASSERT_TRUE(
+        connection.Upload(session.DeltaHeader(round), PiecesOf(EncodeTestDelta(1e-3f))).ok());
+  }
+  coordinator->Stop("the test is over");
+}
+
 TEST(CoordinatorStart, StopEndsAWaitingRun) {
   const auto coordinator = StartTestCoordinator("stop", 3);
   coordinator->Stop("enough");
