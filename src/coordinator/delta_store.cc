@@ -176,9 +176,10 @@ Status DeltaStore::CopySync(uint32_t round, uint32_t chunk, std::span<std::byte>
 
 // ---- records and recovery ----
 
-Status DeltaStore::SetMember(uint32_t round, WorkerId worker, uint64_t samples, uint64_t session) {
+Status DeltaStore::SetMember(uint32_t round, WorkerId worker, uint64_t samples, uint64_t session,
+                             uint32_t members) {
   return journal_->SetMember(round, static_cast<uint32_t>(worker),
-                             {.samples = samples, .session = session});
+                             {.samples = samples, .session = session, .flags = members});
 }
 
 Status DeltaStore::RecordMerge(const MergeOrder& order) {

@@ -71,7 +71,9 @@ class DeltaStore final : public ReplayStore {
 
   // The round thread: what it takes to make the round again.
 
-  Status SetMember(uint32_t round, WorkerId worker, uint64_t samples, uint64_t session);
+  /// `members`: how many the round has; it has begun only when so many are recorded.
+  Status SetMember(uint32_t round, WorkerId worker, uint64_t samples, uint64_t session,
+                   uint32_t members);
   Status RecordMerge(const MergeOrder& order);
   Status RecordMerged(uint32_t round, uint32_t chunk, const Hash128& base_hash);
   Status RecordCommit(uint32_t round, const Hash128& root);

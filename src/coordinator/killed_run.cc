@@ -53,10 +53,12 @@ KilledRun::KilledRun(const std::string& name, uint32_t workers) {
 
 KilledRun::~KilledRun() { std::filesystem::remove_all(directory()); }
 
-void KilledRun::Begin(uint32_t round) {
+void KilledRun::Begin(uint32_t round, uint32_t recorded) {
   ASSERT_TRUE(deltas_->BeginRound(round).ok());
-  for (WorkerId worker = 0; worker < static_cast<WorkerId>(options_.workers); ++worker)
-    ASSERT_TRUE(deltas_->SetMember(round, worker, SamplesOf(worker), 1000u + round).ok());
+  const uint32_t members = recorded == 0 ? options_.workers : recorded;
+  for (WorkerId worker = 0; worker < static_cast<WorkerId>(members); ++worker)
+    ASSERT_TRUE(
+        deltas_->SetMember(round, worker, SamplesOf(worker), 1000u + round, options_.workers).ok());
 }
 
 void KilledRun::Deliver(uint32_t round, WorkerId worker, uint32_t chunk) {

@@ -25,7 +25,8 @@ class KilledRun {
   RecoveryOptions& options() { return options_; }
   Merger& merger() { return *merger_; }
 
-  void Begin(uint32_t round);
+  /// With so many of the members on record; 0: all.
+  void Begin(uint32_t round, uint32_t recorded = 0);
   /// The worker's delta of the chunk arrives.
   void Deliver(uint32_t round, WorkerId worker, uint32_t chunk);
   /// Of what all workers delivered.

@@ -96,6 +96,10 @@ void TakeOpenMembers(const DeltaStore& deltas, const Recorded& recorded, Recover
     }
     run.open_members.push_back(std::move(recovered));
   }
+  // Cut off while it began: nobody was told of it.
+  for (const std::optional<JournalMember>& member : open->second.members) {
+    if (member && member->flags != run.open_members.size()) return run.open_members.clear();
+  }
 }
 
 using Replays = std::vector<std::unique_ptr<ChunkReplay>>;

@@ -103,6 +103,20 @@ TEST(Recovery, CommittedRoundsAndAPartOfTheOpenOneComeToTheBitsOfTheUninterrupte
   EXPECT_EQ(recovered->open_orders[0].chunk, 1u);
 }
 
+TEST(Recovery, ARoundWhoseMembersAreNotAllOnRecordHasNotBegun) {
+  for (const uint32_t recorded : {1u, 2u}) {
+    KilledRun run("recovery-members");
+    run.Snapshot(0);
+    run.Commit(1);
+    run.Begin(2, recorded);
+    run.Kill();
+    const auto recovered = RecoverFrom(run).value();
+    ASSERT_TRUE(recovered);
+    EXPECT_EQ(recovered->committed_rounds, 1u);
+    EXPECT_EQ(recovered->open_members.size(), recorded == 2 ? 2u : 0u) << "nobody was told of it";
+  }
+}
+
 TEST(Recovery, ASnapshotWhoseChunksStandAfterDifferentRoundsIsFollowedChunkByChunk) {
   KilledRun run("recovery-fuzzy");
   run.Commit(1);

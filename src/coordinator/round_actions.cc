@@ -66,18 +66,23 @@ void RoundThread::Do(const StartRound& action) {
   message.evaluate = action.evaluate;
   message.evaluation_parts = static_cast<uint32_t>(action.members.size());
   message.base_root = exchange_->merger->Root();
+  // All are on record before the first is told.
+  member_count_ = static_cast<uint32_t>(action.members.size());
+  for (const WorkerId worker : action.members) {
+    const Status recorded = exchange_->deltas->SetMember(
+        round, worker, 0, members_.at(worker).session->token, member_count_);
+    if (!recorded.ok()) return Fail(recorded.WithContext("the journal cannot be written"));
+    CrashPoint();
+  }
   for (const WorkerId worker : action.members) {
     Member& member = members_.at(worker);
     member.steps_done = 0;
     member.behind_since = machine_.committed_rounds();
     member.session->member = true;
-    const Status recorded = exchange_->deltas->SetMember(round, worker, 0, member.session->token);
-    if (!recorded.ok()) return Fail(recorded.WithContext("the journal cannot be written"));
-    CrashPoint();
     Order(worker, message);
     ++message.evaluation_part;
+    CrashPoint();
   }
-  CrashPoint();
 }
 
 Status RoundThread::BeginRound(uint32_t round) {

@@ -129,7 +129,8 @@ Status RoundThread::MayUpload(const Session& session, const UploadHeader& header
   }
   INTERLUDE_RETURN_IF_ERROR(
       machine_.UploadBegun(header.worker, header.round, header.samples, shared_.clock.Now()));
-  return exchange_->deltas->SetMember(header.round, header.worker, header.samples, session.token);
+  return exchange_->deltas->SetMember(header.round, header.worker, header.samples, session.token,
+                                      member_count_);
 }
 
 void RoundThread::On(ChunkStoredEvent& event) {

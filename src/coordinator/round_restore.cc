@@ -71,6 +71,7 @@ void RoundThread::RestoreSyncs(const RecoveredRun& run) {
 
 void RoundThread::RestoreOpenRound(const RecoveredRun& run) {
   const uint32_t round = run.committed_rounds + 1;
+  member_count_ = static_cast<uint32_t>(run.open_members.size());
   const uint32_t num_chunks = exchange_->merger->layout().num_chunks();
   book_.RoundStarted(round);
   merge_timers_.try_emplace(round, Phase::kMerge, round, kNoWorker, shared_.clock);

@@ -145,6 +145,7 @@ class RoundThread {
   std::optional<uint32_t> snapshot_;
   std::vector<MergeChunk> merges_to_come_;  // that wait for the first snapshot
   uint32_t saved_round_ = 0;                // the newest whose model SaveEveryRound wrote
+  uint32_t member_count_ = 0;               // of the newest round
   uint32_t chunks_merged_ = 0;              // of the newest round
   uint32_t uncommitted_chunks_ = 0;    // ordered to be merged into the base since the last commit
   std::optional<WorkerId> base_from_;  // who was asked for the first base
