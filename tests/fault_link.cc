@@ -62,6 +62,7 @@ void FaultLink::Accept() {
     FileDescriptor near(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!near.valid()) return;
     if (cut_) {
+      ++refused_;
       ResetOnClose(near.get());
       continue;
     }

@@ -40,6 +40,8 @@ class FaultLink {
   void Heal() { cut_ = silent_ = false; }
   /// Connections that are there.
   size_t connections() const { return open_; }
+  /// That were refused since it was made.
+  size_t refused() const { return refused_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -79,6 +81,7 @@ class FaultLink {
   std::atomic<bool> cut_{false};
   std::atomic<bool> stop_{false};
   std::atomic<size_t> open_{0};
+  std::atomic<size_t> refused_{0};
   std::list<Connection> connections_;
   std::thread thread_;
 };

@@ -30,8 +30,10 @@ class BeforeTraining final : public ForwardingTrainer {
 class Watch final : public RunObserver {
  public:
   void WorkerReturned(WorkerId) override { ++returned; }
+  void CaughtUp(WorkerId, uint32_t) override { ++caught_up; }
   void WorkerLeft(WorkerId, const std::string& reason) override { left = left + reason + "; "; }
   std::atomic<int> returned{0};
+  std::atomic<int> caught_up{0};
   std::string left;  // the round thread; read when the run has ended
 };
 
@@ -40,7 +42,8 @@ struct BrokenRun {
   std::map<WorkerId, std::vector<float>> parameters;
 };
 
-/// Worker 1 is behind a line that `before` may spoil as it is about to train.
+/// Worker 1 is behind a line that `before` may spoil as it is about to train. Worker 0 does not go
+/// beyond round 7 before the other one is back.
 BrokenRun RunBehindALine(ClusterOptions options, Watch& watch,
                          const std::function<void(FaultLink&, uint32_t round)>& before) {
   CoordinatorOptions coordinator_options;
@@ -52,7 +55,11 @@ BrokenRun RunBehindALine(ClusterOptions options, Watch& watch,
   FaultLink line(coordinator->address());
   options.hook = [&](std::unique_ptr<LocalTrainer> trainer,
                      WorkerId worker) -> std::unique_ptr<LocalTrainer> {
-    if (worker == 0) return trainer;
+    if (worker == 0) {
+      return std::make_unique<BeforeTraining>(std::move(trainer), [&](uint32_t round) {
+        while (round == 8 && watch.returned + watch.caught_up == 0) std::this_thread::yield();
+      });
+    }
     return std::make_unique<BeforeTraining>(std::move(trainer),
                                             [&](uint32_t round) { before(line, round); });
   };
@@ -103,10 +110,36 @@ TEST_P(ReconnectModes, AStayGoesOnInAnotherSessionAndTheBitsAreThoseOfAGoodLine)
     EXPECT_TRUE(SameBits(values, expected)) << worker;
 }
 
+/// The upload of round 3 begins while there is no session, and meets the coordinator before the
+/// session is there again: which of the two lines comes first is left to chance.
+TEST_P(ReconnectModes, AnUploadThatBeginsWhileTheLineIsCutWaitsForTheSession) {
+  for (const double awaited_s : {600.0, 0.0}) {
+    ClusterOptions options;
+    options.config = SyntheticConfig(1000, 256, 12);
+    options.config.round.exchange = GetParam();
+    options.config.round.reconnect_s = awaited_s;
+    options.directory = FreshDirectory("upload-in-the-dark");
+    Watch watch;
+    std::thread healer;
+    const BrokenRun run = RunBehindALine(options, watch, [&](FaultLink& line, uint32_t round) {
+      if (round != 3 || healer.joinable()) return;
+      line.Cut();
+      while (line.connections() > 0) std::this_thread::yield();
+      healer = std::thread([&line] {
+        while (line.refused() < 5) std::this_thread::yield();  // both lines have tried
+        line.Heal();
+      });
+    });
+    healer.join();
+    ASSERT_TRUE(run.outcome.ok()) << run.outcome.status().ToString();
+    ASSERT_EQ(run.parameters.size(), 2u);
+    EXPECT_TRUE(SameBits(run.parameters.at(0), run.parameters.at(1))) << awaited_s;
+  }
+}
+
 TEST(Reconnect, AWorkerThatIsNotAwaitedBeginsAnewWithItsModelAndEndsWithTheBitsOfAll) {
   ClusterOptions options;
-  options.config = SyntheticConfig(1000, 256, 40);
-  options.config.model.synthetic_step_ms = 3;
+  options.config = SyntheticConfig(1000, 256, 12);
   options.config.round.reconnect_s = 0;
   options.config.round.error_feedback = true;
   options.directory = FreshDirectory("anew");

@@ -123,8 +123,9 @@ bool ControlLink::AwaitAnother(uint64_t connection, const std::function<bool()>&
   while (keep_going()) {
     MutexLock lock(state_mutex_);
     if (over_) return false;
-    if (connection_ != 0 && connection_ != connection) return true;
-    if (connection_ == connection && SteadyClock::now() >= known_by) return false;
+    const bool there = connection_ != 0;  // a call may have begun while there was none
+    if (there && connection_ != connection) return true;
+    if (there && SteadyClock::now() >= known_by) return false;
     state_changed_.WaitFor(state_mutex_, kSlice);
   }
   return false;

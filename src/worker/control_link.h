@@ -64,9 +64,9 @@ class ControlLink {
 
   /// Counts the sessions; 0 while the connection is broken.
   uint64_t connection() const;
-  /// A call of the session numbered `connection` has failed. Waits until it is known whether the
-  /// session is still there; where it is not, until there is another one. False when the session
-  /// is there, the stay is over, or keep_going says no.
+  /// A call of the session numbered `connection` (0: begun while there was none) has failed. Waits
+  /// until it is known whether the session is still there; where it is not, until there is another
+  /// one. False when the session is there, the stay is over, or keep_going says no.
   bool AwaitAnother(uint64_t connection, const std::function<bool()>& keep_going) const;
   /// A call with the token `session`, made during the session numbered `connection`, was refused as
   /// nobody's: the coordinator has given the stay up, as it does where nothing came through for
