@@ -216,7 +216,7 @@ class Run:
         if shown > 0:
             self.lost_rounds += max(0, shown - (int(resumed.group(1)) if resumed else 0))
 
-    def finish(self, timeout=90):
+    def finish(self, timeout=600):
         """The final root; raises where the run did not end well."""
         deadline = time.monotonic() + timeout
         while self.coordinator.process.poll() is None and time.monotonic() < deadline:
@@ -383,7 +383,7 @@ class Matrix:
         wait for them, the victim's return that for it."""
         row = Row(name)
         # Without the same deltas there is no run to compare with: it is stopped when the faults are over.
-        settings = self.settings(times * 40 + 20 if same_bits else 1_000_000, **more)
+        settings = self.settings(times * 14 + 20 if same_bits else 1_000_000, **more)
         reference = self.reference(workers, settings) if same_bits else None
         run = self.run(workers, settings)
         run.start_coordinator()

@@ -18,6 +18,9 @@ constexpr int kKeepaliveMs = 20'000;
 /// A worker that is started before its coordinator should notice it soon.
 constexpr int kFirstReconnectMs = 200;
 constexpr int kSlowestReconnectMs = 2'000;
+/// gRPC's least backoff is what it allows one attempt: a lost packet and a TLS handshake over a far
+/// line take more than a second.
+constexpr int kConnectTimeoutMs = 10'000;
 /// How often `stop` is asked while connecting.
 constexpr std::chrono::milliseconds kSlice{100};
 
@@ -30,7 +33,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, const Tra
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kSlowestReconnectMs);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // Without its own pool a second channel to the same address would share the first one's
