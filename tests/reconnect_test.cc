@@ -1,5 +1,7 @@
 // A line that breaks in the middle of a run, over real gRPC: the worker comes back by itself and
 // its round goes on, with the bits of a run on a good line.
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,6 +9,7 @@
 
 #include "tests/cluster.h"
 #include "tests/fault_link.h"
+#include "worker/control_link.h"
 #include "worker/forwarding_trainer.h"
 
 namespace interlude {
@@ -153,6 +156,29 @@ TEST(Reconnect, AWorkerThatIsNotAwaitedBeginsAnewWithItsModelAndEndsWithTheBitsO
   ASSERT_TRUE(run.outcome.ok()) << run.outcome.status().ToString();
   ASSERT_EQ(run.parameters.size(), 2u);
   EXPECT_TRUE(SameBits(run.parameters.at(0), run.parameters.at(1)));
+}
+
+TEST(Reconnect, ACallThatBeganWithoutASessionWaitsUntilThereIsOne) {
+  CoordinatorOptions options;
+  options.config = SyntheticConfig();
+  options.workers = 2;
+  options.directory = FreshDirectory("in-the-dark");
+  auto coordinator = Coordinator::Start(options, SystemClock(), nullptr).value();
+  FaultLink line(coordinator->address());
+  ControlLink link(
+      grpc::CreateChannel(line.address(), grpc::InsecureChannelCredentials()), JoinMessage{},
+      {.address = line.address(), .reconnect_for = std::chrono::minutes(1)}, [] { return false; });
+  ASSERT_TRUE(link.ReceiveFor(std::chrono::minutes(1)).has_value()) << "the welcome";
+  line.Cut();
+  while (link.connection() != 0) std::this_thread::yield();
+  // It asks some ten times a second: more often than it takes to know that a session is there.
+  int asked = 0;
+  EXPECT_TRUE(link.AwaitAnother(0, [&] {
+    if (++asked == 9) line.Heal();
+    return true;
+  }));
+  EXPECT_GE(asked, 9);
+  EXPECT_EQ(link.connection(), 2u);
 }
 
 }  // namespace
