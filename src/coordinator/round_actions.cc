@@ -103,11 +103,11 @@ void RoundThread::StartSnapshots() {
   identity.layout = exchange_->merger->layout();
   identity.state_per_param = static_cast<uint32_t>(exchange_->merger->state_per_param());
   identity.has_residual = exchange_->merger->codec() == Codec::kQ4;
-  snapshotter_ = std::make_unique<Snapshotter>(
-      options_.directory + "/snapshots", std::move(identity), *exchange_->merger,
-      [this](uint32_t round, const Status& status) {
-        shared_.events.TryPush(SnapshotEvent{round, status});
-      });
+  snapshotter_ = std::make_unique<Snapshotter>(options_.directory + "/snapshots",
+                                               std::move(identity), *exchange_->merger,
+                                               [this](uint32_t round, const Status& status) {
+                                                 shared_.events.Push(SnapshotEvent{round, status});
+                                               });
 }
 
 void RoundThread::Do(const MergeChunk& action) {

@@ -52,10 +52,13 @@ void Snapshotter::Run() {
       round = *wanted_;
     }
     const Status status = Write(round);
-    MutexLock lock(mutex_);
-    wanted_.reset();
-    changed_.NotifyAll();
-    if (!stop_) done_(round, status);
+    {
+      MutexLock lock(mutex_);
+      wanted_.reset();
+      changed_.NotifyAll();
+      if (stop_) return;
+    }
+    done_(round, status);  // may wait for whoever is told
   }
 }
 
