@@ -31,6 +31,12 @@ PhaseText TextOf(Phase phase) {
     case Phase::kShareBase:
       return {"share_base",
               "the first base to the coordinator; when joining, differing chunks from it"};
+    case Phase::kAwaitRound:
+      return {"await_round", "from the end of the round before to the start message of this one"};
+    case Phase::kStart:
+      return {"start", "the start message of a round, until it is written to a worker"};
+    case Phase::kReport:
+      return {"report", "a worker's report that it has applied and verified comes in"};
     case Phase::kReceive:
       return {"receive", "a worker's delta, from its first chunk to its last"};
     case Phase::kJournal:

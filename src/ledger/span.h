@@ -13,16 +13,17 @@ namespace interlude {
 /// The phases of a round. The numbers are stored in run.db and cross the wire: never reuse one.
 enum class Phase : uint8_t {
   // worker
-  kTrain = 1,       // local steps
-  kEncode = 2,      // delta -> payload
-  kUpload = 3,      // payload -> coordinator
-  kWait = 4,        // nothing to do until the first sync chunk arrives
-  kDownload = 5,    // sync delta from the coordinator
-  kApply = 6,       // base += sync delta; parameters = base
-  kVerify = 7,      // hash of the new base against the coordinator's, and repair
-  kEvaluate = 8,    // this worker's part of the test set
-  kPrepare = 9,     // model and data made ready, once
-  kShareBase = 10,  // the first base to the coordinator; when joining, differing chunks from it
+  kTrain = 1,        // local steps
+  kEncode = 2,       // delta -> payload
+  kUpload = 3,       // payload -> coordinator
+  kWait = 4,         // nothing to do until the first sync chunk arrives
+  kDownload = 5,     // sync delta from the coordinator
+  kApply = 6,        // base += sync delta; parameters = base
+  kVerify = 7,       // hash of the new base against the coordinator's, and repair
+  kEvaluate = 8,     // this worker's part of the test set
+  kPrepare = 9,      // model and data made ready, once
+  kShareBase = 10,   // the first base to the coordinator; when joining, differing chunks from it
+  kAwaitRound = 11,  // from the end of the round before to the message that starts this one
   // coordinator
   kReceive = 32,    // from a worker's first delta chunk to its last
   kAggregate = 33,  // 33 to 36: the parts of what is now kMerge, in runs of schema version 1
@@ -34,14 +35,17 @@ enum class Phase : uint8_t {
   kSave = 39,     // a full model to disk
   kRound = 40,    // the whole round
   kMerge = 41,    // decode and weighted sum, outer step, sync delta, base += it, hash: one pass
+  kStart = 42,    // a round's start message, from its decision until it is written to a worker
+  kReport = 43,   // a worker's report that it has applied and verified comes in: one moment
 };
 
 /// Every phase, workers' first, in the order in which a round passes through them.
 inline constexpr std::array kAllPhases = {
-    Phase::kPrepare, Phase::kShareBase, Phase::kTrain,     Phase::kEncode,    Phase::kUpload,
-    Phase::kWait,    Phase::kDownload,  Phase::kApply,     Phase::kVerify,    Phase::kEvaluate,
-    Phase::kReceive, Phase::kJournal,   Phase::kAggregate, Phase::kOuterStep, Phase::kEncodeSync,
-    Phase::kHash,    Phase::kMerge,     Phase::kSend,      Phase::kSave,      Phase::kRound};
+    Phase::kPrepare,   Phase::kShareBase,  Phase::kAwaitRound, Phase::kTrain,   Phase::kEncode,
+    Phase::kUpload,    Phase::kWait,       Phase::kDownload,   Phase::kApply,   Phase::kVerify,
+    Phase::kEvaluate,  Phase::kStart,      Phase::kReceive,    Phase::kJournal, Phase::kAggregate,
+    Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash,       Phase::kMerge,   Phase::kSend,
+    Phase::kReport,    Phase::kSave,       Phase::kRound};
 
 /// "train", "outer_step", ...; the name in run.db, JSON and the report. "unknown" for a number that
 /// is no phase.
@@ -82,6 +86,7 @@ struct Span {
   uint64_t bytes = 0;        // moved or made by the phase
   uint32_t chunks = 0;       // chunks it covered; 0 where it has none
   bool ok = true;
+  int64_t blocked_ns = 0;  // asleep within the phase: network, disk, a lock, another thread
 
   friend bool operator==(const Span&, const Span&) = default;
 };
