@@ -108,14 +108,24 @@ double AccuracyOf(const EvaluationRecord& evaluation) {
   return static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples);
 }
 
-/// An evaluation after n rounds belongs to the n-th round, whatever number that has.
 void AddAccuracies(RunSummary& run) {
   for (const EvaluationRecord& evaluation : run.evaluations) {
     if (evaluation.samples == 0) continue;
     run.final_accuracy = AccuracyOf(evaluation);
-    const size_t n = evaluation.after_rounds;
-    if (n >= 1 && n <= run.rounds.size()) run.rounds[n - 1].accuracy = AccuracyOf(evaluation);
+    for (RoundSummary& round : run.rounds) {
+      if (round.round == evaluation.after_rounds) round.accuracy = AccuracyOf(evaluation);
+    }
   }
+}
+
+std::vector<uint32_t> RoundsBetween(const std::vector<RoundRecord>& rounds) {
+  std::vector<uint32_t> missing;
+  uint32_t expected = rounds.empty() ? 0 : rounds.front().round;
+  for (const RoundRecord& round : rounds) {
+    for (; expected < round.round; ++expected) missing.push_back(expected);
+    expected = round.round + 1;
+  }
+  return missing;
 }
 
 void AddTotals(const std::vector<RoundRecord>& rounds, const PartsByRound& parts, RunSummary& run) {
@@ -222,6 +232,7 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
   for (const RoundRecord& round : rounds) {
     run.rounds.push_back(SummarizeRound(round, spans[round.round], parts[round.round]));
   }
+  run.unrecorded_rounds = RoundsBetween(rounds);
   run.workers = SummarizeWorkers(workers, run.rounds, spans, all_parts);
   AddAccuracies(run);
   AddTotals(rounds, parts, run);

@@ -257,17 +257,25 @@ TEST(AnalyzeRun, TimeBetweenRoundsIsAGap) {
   EXPECT_DOUBLE_EQ(Analyze(*database).gap_seconds, 2);
 }
 
-TEST(AnalyzeRun, AnEvaluationBelongsToTheRoundItCameAfterWhateverItsNumber) {
+TEST(AnalyzeRun, AnEvaluationBelongsToTheRoundItCameAfter) {
   auto database = InMemory();
   ASSERT_TRUE(database->AddRound(Round(7, 0, 1), {}, {}).ok());
   ASSERT_TRUE(database->AddRound(Round(8, 1, 2), {}, {}).ok());
   ASSERT_TRUE(database->AddEvaluation({0, 10, 1, 2.3}).ok());
-  ASSERT_TRUE(database->AddEvaluation({1, 10, 5, 1.3}).ok());
-  ASSERT_TRUE(database->AddEvaluation({5, 0, 0, 1.3}).ok());  // of no samples: says nothing
+  ASSERT_TRUE(database->AddEvaluation({7, 10, 5, 1.3}).ok());
+  ASSERT_TRUE(database->AddEvaluation({8, 0, 0, 1.3}).ok());  // of no samples: says nothing
   const RunSummary run = Analyze(*database);
   EXPECT_EQ(run.rounds[0].accuracy, 0.5);
   EXPECT_EQ(run.rounds[1].accuracy, std::nullopt);
   EXPECT_EQ(run.final_accuracy, 0.5);
+}
+
+TEST(AnalyzeRun, CommittedRoundsThatLackARecordAreNamed) {
+  auto database = InMemory();
+  for (const uint32_t round : {4u, 6u, 9u}) {
+    ASSERT_TRUE(database->AddRound(Round(round, round, round + 1), {}, {}).ok());
+  }
+  EXPECT_THAT(Analyze(*database).unrecorded_rounds, ElementsAre(5, 7, 8));
 }
 
 TEST(AnalyzeRun, ARunWithoutAFinishedRoundIsEmptyAndNoError) {

@@ -107,6 +107,8 @@ struct RunSummary {
   std::map<std::string, std::string> meta;
   std::vector<PhaseSummary> before_rounds;  // making models and data ready, sharing the first base
   std::vector<RoundSummary> rounds;
+  /// Committed rounds without a record: the coordinator was killed before it had written them.
+  std::vector<uint32_t> unrecorded_rounds;
   TypicalRound typical;
   std::vector<WorkerSummary> workers;
   std::vector<EvaluationRecord> evaluations;

@@ -114,7 +114,7 @@ class CoordinatorImpl final : public Coordinator {
                                : directory_.run_id ? *directory_.run_id
                                                    : MakeRunId(clock_, options_.config.seed);
     INTERLUDE_ASSIGN_OR_RETURN(auto offences, CountOffences(*directory_.database));
-    book_ = std::make_unique<LedgerBook>(std::move(directory_.database), shared_.spans, clock_);
+    book_ = std::make_unique<LedgerBook>(std::move(directory_.database), shared_.recorder, clock_);
     WriteMeta(run_id);
     round_thread_ = std::make_unique<RoundThread>(options_, threads, run_id, shared_, *book_,
                                                   observer_, std::move(offences));

@@ -54,7 +54,7 @@ Status SendSyncChunk(const DownloadCall& call, uint32_t chunk, PhaseTimer& send)
   INTERLUDE_ASSIGN_OR_RETURN(const ChunkHashes hashes,
                              call.shared.board.Wait(round, chunk, call.order.worker, gone));
   INTERLUDE_ASSIGN_OR_RETURN(const SyncPayload payload, FindSyncPayload(call, chunk));
-  auto scope = send.Enter();
+  auto scope = send.Enter(chunk);
   if (!call.Send(chunk, payload.bytes, hashes, payload.owner)) {
     return UnavailableError("worker {} closed its download of round {}", call.order.worker, round);
   }
@@ -71,7 +71,7 @@ Status SendSync(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
   }
   if (!status.ok()) send.MarkFailed();
   // A worker that catches up is no part of the round; its own share_base tells of this.
-  if (send.entered() && call.member()) call.shared.spans.Record(send.Finish());
+  if (send.entered() && call.member()) call.shared.recorder.Record(send);
   return status;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/queue.h"
 #include "base/status.h"
+#include "coordinator/chunk_merge.h"
 #include "coordinator/session.h"
 #include "wire/chunk_stream.h"
 #include "wire/messages.h"
@@ -60,6 +61,7 @@ struct ChunkMergedEvent {
   uint32_t round = 0;
   uint32_t chunk = 0;
   StatusOr<ChunkHashes> hashes;
+  MergeReport report;
 };
 /// A snapshot that the round thread had asked for is on disk, or why it is not.
 struct SnapshotEvent {

@@ -42,7 +42,7 @@ std::optional<double> ShortestExchangeSeconds(const std::vector<Span>& spans) {
 
 }  // namespace
 
-LedgerBook::LedgerBook(std::unique_ptr<RunDatabase> database, SpanRecorder& recorder,
+LedgerBook::LedgerBook(std::unique_ptr<RunDatabase> database, Recorder& recorder,
                        const Clock& clock)
     : database_(std::move(database)), recorder_(recorder), clock_(clock) {}
 
@@ -86,30 +86,50 @@ void LedgerBook::Left(WorkerId worker, const std::string& reason) {
 void LedgerBook::Event(const std::string& kind, WorkerId worker, const std::string& text) {
   EventRecord event;
   event.at_ns = clock_.Now().count();
+  if (newest_ != kBeforeRounds) event.round = newest_;
   event.worker = worker;
   event.kind = kind;
   event.text = text;
   Check(database_->AddEvent(event));
 }
 
-void LedgerBook::Sort(std::vector<Span> spans) {
-  for (Span& span : spans) {
-    if (span.round >= first_open_) {
-      open_[span.round].spans.push_back(span);
-    } else {
-      late_spans_.push_back(span);
-    }
+/// Spans and stamps to their rounds; the rest belongs to a time, not to a round.
+void LedgerBook::Sort(Account account) {
+  // The final evaluation's spans carry the number of the round that would have come next.
+  const auto not_begun = [this](const auto& entry) { return entry.round > newest_ + 1; };
+  std::erase_if(account.spans, not_begun);
+  std::erase_if(account.stamps, not_begun);
+  const auto place = [this](uint32_t round) -> Account& {
+    return round >= first_open_ ? open_[round].account : loose_;
+  };
+  for (Span& span : std::exchange(account.spans, {})) place(span.round).spans.push_back(span);
+  for (ChunkStamps& stamps : std::exchange(account.stamps, {})) {
+    place(stamps.round).stamps.push_back(std::move(stamps));
+  }
+  loose_.Append(std::move(account));
+}
+
+void LedgerBook::WorkerAccount(WorkerId worker, Account account) {
+  for (Span& span : account.spans) span.recorded_by = worker;
+  for (ChunkStamps& stamps : account.stamps) stamps.recorded_by = worker;
+  for (ProcessSample& sample : account.samples) sample.recorded_by = worker;
+  for (MemoryRecord& record : account.memory) record.recorded_by = worker;
+  for (ClockProbe& probe : account.probes) probe.worker = worker;
+  Sort(std::move(account));
+}
+
+void LedgerBook::Merged(uint32_t round, const std::vector<WorkerId>& contributors,
+                        const MergeReport& report) {
+  std::map<WorkerId, MergedShare>& merged = open_[round].merged;
+  for (size_t k = 0; k < contributors.size(); ++k) {
+    MergedShare& share = merged[contributors[k]];
+    ++share.chunks;
+    if (k < report.factors.size() && report.factors[k] < 1) ++share.scaled_chunks;
+    if (k < report.cut_shares.size()) share.cut_shares += report.cut_shares[k];
   }
 }
 
-void LedgerBook::WorkerSpans(WorkerId worker, std::vector<Span> spans) {
-  // The final evaluation's spans carry the number of the round that would have come next.
-  std::erase_if(spans, [this](const Span& span) { return span.round > newest_ + 1; });
-  for (Span& span : spans) span.recorded_by = worker;
-  Sort(std::move(spans));
-}
-
-void LedgerBook::Report(WorkerId worker, const RoundReportMessage& report) {
+void LedgerBook::Report(WorkerId worker, RoundReportMessage report) {
   OpenRound& open = open_[report.round];
   if (std::any_of(open.workers.begin(), open.workers.end(),
                   [&](const WorkerRoundRecord& known) { return known.worker == worker; })) {
@@ -126,7 +146,7 @@ void LedgerBook::Report(WorkerId worker, const RoundReportMessage& report) {
   record.download_bytes = report.download_bytes;
   open.workers.push_back(record);
   open.loss_sum += report.mean_loss * static_cast<double>(report.samples);
-  WorkerSpans(worker, report.spans);
+  WorkerAccount(worker, std::move(report.account));
 }
 
 RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const Hash128& root,
@@ -137,6 +157,11 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   first_open_ = exchange.round() + 1;
 
   RoundRecord record = MakeRecord(exchange, root);
+  for (WorkerRoundRecord& worker : open.workers) {
+    const MergedShare& share = open.merged[worker.worker];
+    worker.scaled_chunks = share.scaled_chunks;
+    if (share.chunks > 0) worker.cut_share = share.cut_shares / share.chunks;
+  }
   uint64_t reported_samples = 0;
   for (const WorkerRoundRecord& worker : open.workers) reported_samples += worker.samples;
   if (reported_samples > 0)
@@ -147,9 +172,10 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   round.begin_ns = record.begin_ns;
   round.end_ns = record.end_ns;
   round.busy_ns = record.end_ns - record.begin_ns;
-  open.spans.push_back(round);
-  Check(database_->AddRound(record, open.workers, open.spans));
-  if (!late_spans_.empty()) Check(database_->AddSpans(std::exchange(late_spans_, {})));
+  open.account.spans.push_back(round);
+  const std::vector<Span> spans = open.account.spans;
+  open.account.Append(std::exchange(loose_, {}));
+  Check(database_->AddRound(record, open.workers, open.account));
 
   RunObserver::RoundLine line;
   line.round = record.round;
@@ -158,9 +184,9 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   line.samples = record.samples;
   line.workers = record.workers;
   line.wall_seconds = static_cast<double>(record.end_ns - record.begin_ns) * 1e-9;
-  line.train_seconds = LongestSeconds(open.spans, Phase::kTrain);
-  line.evaluate_seconds = LongestSeconds(open.spans, Phase::kEvaluate);
-  line.exchange_seconds = ShortestExchangeSeconds(open.spans);
+  line.train_seconds = LongestSeconds(spans, Phase::kTrain);
+  line.evaluate_seconds = LongestSeconds(spans, Phase::kEvaluate);
+  line.exchange_seconds = ShortestExchangeSeconds(spans);
   return line;
 }
 
@@ -174,10 +200,10 @@ void LedgerBook::Close() {
                recorder_.dropped());
   }
   Sort(recorder_.Take());
-  std::vector<Span> rest = std::exchange(late_spans_, {});
-  for (auto& [round, open] : open_) rest.insert(rest.end(), open.spans.begin(), open.spans.end());
+  Account rest = std::exchange(loose_, {});
+  for (auto& [round, open] : open_) rest.Append(std::move(open.account));
   open_.clear();
-  if (!rest.empty()) Check(database_->AddSpans(rest));
+  if (!rest.empty()) Check(database_->AddAccount(rest));
 }
 
 }  // namespace interlude

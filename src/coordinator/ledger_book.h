@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coordinator/chunk_merge.h"
 #include "coordinator/coordinator.h"
 #include "ledger/recorder.h"
 #include "ledger/run_database.h"
@@ -24,7 +25,7 @@ class LedgerBook {
  public:
   /// A database that fails (a full disk) is logged once and the run goes on, writing what it can:
   /// the account is worth less than the model. `failed()` says so.
-  LedgerBook(std::unique_ptr<RunDatabase> database, SpanRecorder& recorder, const Clock& clock);
+  LedgerBook(std::unique_ptr<RunDatabase> database, Recorder& recorder, const Clock& clock);
 
   void Meta(const std::string& key, const std::string& value);
   void Joined(WorkerId worker, const JoinMessage& join);
@@ -35,11 +36,13 @@ class LedgerBook {
 
   /// Rounds up to this one may have spans.
   void RoundStarted(uint32_t round) { newest_ = round; }
-  /// A worker's spans, as it sent them; they are the worker's whatever they claim, and those of
-  /// rounds that have not started are dropped.
-  void WorkerSpans(WorkerId worker, std::vector<Span> spans);
+  /// What a worker recorded, as it sent it; it is the worker's whatever it claims, and spans and
+  /// stamps of rounds that have not started are dropped.
+  void WorkerAccount(WorkerId worker, Account account);
+  /// What the merge of a chunk did to each contributor.
+  void Merged(uint32_t round, const std::vector<WorkerId>& contributors, const MergeReport& report);
   /// A second report of a worker for a round counts for nothing.
-  void Report(WorkerId worker, const RoundReportMessage& report);
+  void Report(WorkerId worker, RoundReportMessage report);
 
   /// Writes the round and returns its line for the observer.
   RunObserver::RoundLine EndRound(const RoundExchange& exchange, const Hash128& root,
@@ -51,22 +54,29 @@ class LedgerBook {
   bool failed() const { return failed_; }
 
  private:
+  /// What the merges did to a worker's delta.
+  struct MergedShare {
+    uint32_t chunks = 0;
+    uint32_t scaled_chunks = 0;
+    double cut_shares = 0;  // sum over the chunks
+  };
   struct OpenRound {
     std::vector<WorkerRoundRecord> workers;
-    std::vector<Span> spans;
+    std::map<WorkerId, MergedShare> merged;
+    Account account;
     double loss_sum = 0;  // over samples
   };
   void Check(const Status& status);
-  void Sort(std::vector<Span> spans);
+  void Sort(Account account);
 
   const std::unique_ptr<RunDatabase> database_;
-  SpanRecorder& recorder_;
+  Recorder& recorder_;
   const Clock& clock_;
   std::map<WorkerId, WorkerRecord> joined_;  // who is here
   std::map<uint32_t, OpenRound> open_;
   uint32_t first_open_ = kFirstRound;
   uint32_t newest_ = kBeforeRounds;
-  std::vector<Span> late_spans_;  // of no round, or of rounds that were written already
+  Account loose_;  // of no round, or of rounds that were written already
   bool failed_ = false;
 };
 

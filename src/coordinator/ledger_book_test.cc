@@ -17,7 +17,7 @@ class LedgerBookTest : public ::testing::Test {
     RoundReportMessage report;
     report.round = 1;
     report.samples = 10;
-    report.spans = std::move(spans);
+    report.account.spans = std::move(spans);
     book_.Report(worker, report);
   }
   RunObserver::RoundLine EndRound() {
@@ -25,7 +25,7 @@ class LedgerBookTest : public ::testing::Test {
   }
 
   ManualClock clock_;
-  SpanRecorder recorder_;
+  Recorder recorder_;
   LedgerBook book_{*RunDatabase::Create(":memory:"), recorder_, clock_};
 };
 

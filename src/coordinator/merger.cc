@@ -95,7 +95,7 @@ StatusOr<ChunkHashes> Merger::MergeChunk(const MergeOrder& order,
                                          const std::vector<std::span<const std::byte>>& payloads,
                                          std::span<std::byte> sync, PhaseTimer& timer,
                                          MergeReport* report) {
-  const PhaseTimer::Scope scope = timer.Enter();
+  const PhaseTimer::Scope scope = timer.Enter(order.chunk);
   for (const auto& payload : payloads) timer.AddBytes(payload.size());
   timer.AddBytes(sync.size());
   timer.AddChunk();

@@ -127,8 +127,9 @@ void RoundThread::Do(const MergeChunk& action) {
                   sync = exchange_->deltas->MutableSync(order.round, order.chunk),
                   &timer = merge_timers_.at(order.round)] {
     if (shared_.events.closed()) return;  // the run has ended: nobody wants it
-    shared_.events.Push(ChunkMergedEvent{
-        order.round, order.chunk, exchange_->merger->MergeChunk(order, payloads, sync, timer)});
+    MergeReport report;
+    const auto hashes = exchange_->merger->MergeChunk(order, payloads, sync, timer, &report);
+    shared_.events.Push(ChunkMergedEvent{order.round, order.chunk, hashes, std::move(report)});
   });
 }
 
@@ -146,7 +147,7 @@ void RoundThread::Do(const SendSyncChunk& action) {
 void RoundThread::Do(const CommitRound& action) {
   SaveEveryRound(action.round);
   if (failed_) return;
-  shared_.spans.Record(merge_timers_.at(action.round).Finish());
+  shared_.recorder.Record(merge_timers_.at(action.round));
   merge_timers_.erase(action.round);
   uncommitted_chunks_ = 0;
   const Hash128 root = exchange_->merger->Root();
@@ -236,7 +237,7 @@ void RoundThread::SaveEveryRound(uint32_t round) {
     save.MarkFailed();
     Fail(status.WithContext("the full model of the round cannot be written"));
   }
-  shared_.spans.Record(save.Finish());
+  shared_.recorder.Record(save);
 }
 
 }  // namespace interlude

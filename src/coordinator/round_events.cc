@@ -175,6 +175,7 @@ void RoundThread::On(ChunkMergedEvent& event) {
   const Status recorded =
       exchange_->deltas->RecordMerged(event.round, event.chunk, event.hashes->base);
   if (!recorded.ok()) return Fail(recorded);
+  book_.Merged(event.round, sync_contributors_[event.chunk], event.report);
   sync_hashes_[event.chunk] = *event.hashes;
   ++chunks_merged_;
   machine_.ChunkMerged(event.round, event.chunk, shared_.clock.Now());
@@ -219,7 +220,7 @@ Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
   }
   INTERLUDE_RETURN_IF_ERROR(machine_.WorkerReady(worker, num_chunks, shared_.clock.Now()));
   members_[worker].offered_hashes = std::move(message.chunk_hashes);
-  book_.WorkerSpans(worker, std::move(message.spans));
+  book_.WorkerAccount(worker, std::move(message.account));
   book_.Ready(worker, message.threads);
   return OkStatus();
 }
@@ -263,7 +264,7 @@ Status RoundThread::Said(WorkerId worker, CaughtUpMessage& message) {
   const auto behind = [&] { return machine_.membership().stage(worker) == WorkerStage::kReady; };
   const bool was_behind = behind();
   INTERLUDE_RETURN_IF_ERROR(machine_.CaughtUp(worker, message.round, shared_.clock.Now()));
-  book_.WorkerSpans(worker, std::move(message.spans));
+  book_.WorkerAccount(worker, std::move(message.account));
   const uint32_t passed = machine_.committed_rounds() - members_[worker].behind_since;
   if (message.base_chunks > 0 || message.sync_chunks > 0) {
     book_.Event("catch_up", worker,
@@ -294,7 +295,7 @@ Status RoundThread::Said(WorkerId worker, RoundReportMessage& message) {
     LogWarning("worker {} repaired {} chunks in round {}", worker, message.repaired_chunks,
                message.round);
   }
-  book_.Report(worker, message);
+  book_.Report(worker, std::move(message));
   return OkStatus();
 }
 
@@ -305,7 +306,7 @@ Status RoundThread::Said(WorkerId worker, EvaluationReportMessage& message) {
   INTERLUDE_RETURN_IF_ERROR(status);
   // Of a round that ended before this coordinator was started nothing is awaited, and no harm done.
   if (!evaluations_.Report(worker, message).ok()) return OkStatus();
-  book_.WorkerSpans(worker, std::move(message.spans));
+  book_.WorkerAccount(worker, std::move(message.account));
   CompleteEvaluations();
   return OkStatus();
 }

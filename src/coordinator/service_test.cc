@@ -192,7 +192,7 @@ TEST_F(InRoundTest, AWorkerWhoseUpdatesAreWrongIsExcludedAfterAStatedNumberOfTim
     again.Join();
     again.Say(BaseOfferMessage{.layout = TestLayout(),
                                .chunk_hashes = std::vector<Hash128>(2),
-                               .spans = {},
+                               .account = {},
                                .threads = 1});
     again.Expect<CatchUpMessage>();
     again.Say(CaughtUpMessage{.round = 77});

@@ -36,6 +36,27 @@ StatusOr<JoinMessage> ReadFirst(SessionStream& stream) {
   return std::move(*join);
 }
 
+Span SpanAbout(const interlude::Session& session, Phase phase, uint32_t round, int64_t begin_ns,
+               int64_t end_ns) {
+  return {.phase = phase,
+          .round = round,
+          .about_worker = session.worker,
+          .begin_ns = begin_ns,
+          .end_ns = end_ns};
+}
+
+/// Writes a message, and records when a round's start went out.
+bool WriteMessage(SessionStream& stream, const interlude::Session& session,
+                  const CoordinatorMessage& message, SharedState& shared) {
+  const Nanoseconds begin = shared.clock.Now();
+  const bool written = stream.Write(ToProto(message));
+  if (const auto* start = std::get_if<StartRoundMessage>(&message); start != nullptr && written) {
+    shared.recorder.Record(
+        SpanAbout(session, Phase::kStart, start->round, begin.count(), shared.clock.Now().count()));
+  }
+  return written;
+}
+
 /// Reads until the stream ends, or until the worker says what no right one would: then why.
 Status ReadMessages(SessionStream& stream, const std::shared_ptr<interlude::Session>& session,
                     SharedState& shared) {
@@ -43,8 +64,12 @@ Status ReadMessages(SessionStream& stream, const std::shared_ptr<interlude::Sess
   v1::WorkerMessage proto;
   while (!session->dropped && stream.Read(&proto)) {
     INTERLUDE_ASSIGN_OR_RETURN(WorkerMessage message, FromProto(proto));
-    const bool report = std::holds_alternative<RoundReportMessage>(message);
-    if (!rate.Take(shared.clock.Now(), report)) {
+    const auto* report = std::get_if<RoundReportMessage>(&message);
+    if (report != nullptr) {
+      const int64_t now = shared.clock.Now().count();
+      shared.recorder.Record(SpanAbout(*session, Phase::kReport, report->round, now, now));
+    }
+    if (!rate.Take(shared.clock.Now(), report != nullptr)) {
       return ResourceExhaustedError("it said more than {} messages within {} s", MessageRate::kMost,
                                     MessageRate::kWithin.count());
     }
@@ -123,7 +148,7 @@ grpc::Status CoordinatorService::Session(grpc::ServerContext* context, SessionSt
   bool reachable = stream->Write(ToProto(CoordinatorMessage(*welcome)));
   writer = std::jthread([&] {
     while (auto message = session->outgoing.Pop()) {
-      if (reachable) reachable = stream->Write(ToProto(*message));
+      if (reachable) reachable = WriteMessage(*stream, *session, *message, shared_);
     }
   });
   const Status fault = ReadMessages(*stream, session, shared_);

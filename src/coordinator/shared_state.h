@@ -31,7 +31,7 @@ class SharedState {
   EventQueue events{4096};
   SessionTable sessions;
   SyncBoard board;
-  SpanRecorder spans;
+  Recorder recorder;
 
   void SetExchange(std::shared_ptr<const Exchange> exchange) {
     MutexLock lock(mutex_);

@@ -32,16 +32,21 @@ StatusOr<uint64_t> AskRoundThread(SharedState& shared, const SessionPtr& session
 
 /// Feeds the stream's pieces to the receiver; `on_chunk` sees each whole chunk.
 Status ReceiveAll(UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& receive,
+                  const Clock& clock,
                   const std::function<Status(const ChunkReceiver::Completed&)>& on_chunk) {
   grpc::ByteBuffer message;
+  std::optional<Nanoseconds> chunk_began;
   while (!receiver.complete() && reader.Read(&message)) {
     auto scope = receive.Enter();
+    if (!chunk_began.has_value()) chunk_began = clock.Now();
     INTERLUDE_ASSIGN_OR_RETURN(const RawPiece piece, RawPiece::ParseUpload(message));
     receive.AddBytes(piece.payload_bytes());
     INTERLUDE_ASSIGN_OR_RETURN(const auto completed, receiver.Accept(piece));
     if (!completed) continue;
     receive.AddChunk();
     INTERLUDE_RETURN_IF_ERROR(on_chunk(*completed));
+    receive.AddStamp(completed->chunk, *chunk_began, clock.Now());
+    chunk_began.reset();
   }
   if (!receiver.complete()) {
     return DataLossError("the upload ended early: {} chunks are missing; send them again",
@@ -90,13 +95,13 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
     }
     return OkStatus();
   };
-  const Status status = ReceiveAll(reader, receiver, receive, on_chunk);
+  const Status status = ReceiveAll(reader, receiver, receive, shared.clock, on_chunk);
   if (!status.ok()) receive.MarkFailed();
   if (!offence.ok() || IsOffence(status)) {
     shared.events.Push(OffenceEvent{session, offence.ok() ? status : offence});
   }
-  shared.spans.Record(receive.Finish());
-  shared.spans.Record(journal.Finish());
+  shared.recorder.Record(receive);
+  shared.recorder.Record(journal);
   return status.WithContext(fmt::format("delta from worker {}, round {}", worker, header.round));
 }
 
@@ -111,9 +116,9 @@ Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& 
     });
   };
   ChunkReceiver receiver(exchange.base_chunk_bytes, {}, store);
-  INTERLUDE_RETURN_IF_ERROR(ReceiveAll(reader, receiver, receive,
+  INTERLUDE_RETURN_IF_ERROR(ReceiveAll(reader, receiver, receive, shared.clock,
                                        [](const ChunkReceiver::Completed&) { return OkStatus(); }));
-  shared.spans.Record(receive.Finish());
+  shared.recorder.Record(receive);
   BaseStoredEvent event{session, {}};
   std::future<Status> reply = event.reply.get_future();
   if (!shared.events.Push(std::move(event))) return UnavailableError("the run is ending");

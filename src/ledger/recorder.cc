@@ -1,24 +1,36 @@
 #include "ledger/recorder.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace interlude {
 
-void SpanRecorder::Record(const Span& span) {
-  MutexLock lock(mutex_);
-  if (spans_.size() >= kMaxRecordedSpans) {
-    ++dropped_;
-    return;
-  }
-  spans_.push_back(span);
+bool Recorder::HasRoom() {
+  if (account_.spans.size() < kMaxRecordedSpans) return true;
+  ++dropped_;
+  return false;
 }
 
-std::vector<Span> SpanRecorder::Take() {
+void Recorder::Record(const Span& span) {
   MutexLock lock(mutex_);
-  return std::exchange(spans_, {});
+  if (HasRoom()) account_.spans.push_back(span);
 }
 
-uint64_t SpanRecorder::dropped() const {
+void Recorder::Record(const PhaseTimer& timer) {
+  ChunkStamps stamps = timer.Stamps();
+  const Span span = timer.Finish();
+  MutexLock lock(mutex_);
+  if (!HasRoom()) return;
+  account_.spans.push_back(span);
+  if (!stamps.stamps.empty()) account_.stamps.push_back(std::move(stamps));
+}
+
+Account Recorder::Take() {
+  MutexLock lock(mutex_);
+  return std::exchange(account_, {});
+}
+
+uint64_t Recorder::dropped() const {
   MutexLock lock(mutex_);
   return dropped_;
 }
@@ -31,32 +43,41 @@ PhaseTimer::PhaseTimer(Phase phase, uint32_t round, int32_t recorded_by, const C
             .recorded_by = recorded_by,
             .about_worker = about_worker} {}
 
-PhaseTimer::Scope::Scope(PhaseTimer& timer) : timer_(timer), times_(ReadThreadTimesWithDelay()) {
-  timer_.Begin();
-}
+PhaseTimer::Scope::Scope(PhaseTimer& timer, std::optional<uint32_t> chunk)
+    : timer_(timer), chunk_(chunk), times_(ReadThreadTimesWithDelay()), begin_(timer.Begin()) {}
 
 PhaseTimer::Scope::~Scope() {
   const ThreadTimes times = ReadThreadTimesWithDelay();
-  timer_.End({.cpu_ns = times.cpu_ns - times_.cpu_ns,
+  timer_.End(begin_, chunk_,
+             {.cpu_ns = times.cpu_ns - times_.cpu_ns,
               .run_delay_ns = times.run_delay_ns - times_.run_delay_ns});
 }
 
 // The clock is read under the lock, or a thread that waited for it could count time twice.
-void PhaseTimer::Begin() {
+Nanoseconds PhaseTimer::Begin() {
   MutexLock lock(mutex_);
   const Nanoseconds now = clock_.Now();
   if (!entered_) span_.begin_ns = now.count();
   entered_ = true;
   if (inside_++ == 0) busy_since_ = now;
+  return now;
 }
 
-void PhaseTimer::End(const ThreadTimes& used) {
+void PhaseTimer::End(Nanoseconds begin, std::optional<uint32_t> chunk, const ThreadTimes& used) {
   MutexLock lock(mutex_);
   const Nanoseconds now = clock_.Now();
   span_.end_ns = now.count();
   if (--inside_ == 0) span_.busy_ns += (now - busy_since_).count();
   span_.cpu_ns += used.cpu_ns;
   span_.run_delay_ns += used.run_delay_ns;
+  const int64_t awake = used.cpu_ns + used.run_delay_ns;
+  span_.blocked_ns += std::max<int64_t>(0, (now - begin).count() - awake);
+  if (chunk.has_value()) stamps_.push_back({*chunk, begin.count(), now.count()});
+}
+
+void PhaseTimer::AddStamp(uint32_t chunk, Nanoseconds begin, Nanoseconds end) {
+  MutexLock lock(mutex_);
+  stamps_.push_back({chunk, begin.count(), end.count()});
 }
 
 void PhaseTimer::AddBytes(uint64_t bytes) {
@@ -89,6 +110,15 @@ Span PhaseTimer::Finish() const {
   Span span = span_;
   if (!entered_) span.begin_ns = span.end_ns = clock_.Now().count();
   return span;
+}
+
+ChunkStamps PhaseTimer::Stamps() const {
+  MutexLock lock(mutex_);
+  return {.phase = span_.phase,
+          .round = span_.round,
+          .recorded_by = span_.recorded_by,
+          .about_worker = span_.about_worker,
+          .stamps = stamps_};
 }
 
 }  // namespace interlude

@@ -130,37 +130,37 @@ TEST(PhaseTimer, LosesNothingWhenThreadsEnterAtOnce) {
   EXPECT_EQ(timer.Finish().chunks, 2000u);
 }
 
-TEST(SpanRecorder, GivesSpansInOrderOnce) {
-  SpanRecorder recorder;
-  recorder.Record({.phase = Phase::kTrain, .round = 1});
-  recorder.Record({.phase = Phase::kEncode, .round = 1});
-  const std::vector<Span> spans = recorder.Take();
+TEST(Recorder, GivesSpansInOrderOnce) {
+  Recorder recorder;
+  recorder.Record(Span{.phase = Phase::kTrain, .round = 1});
+  recorder.Record(Span{.phase = Phase::kEncode, .round = 1});
+  const std::vector<Span> spans = recorder.Take().spans;
   ASSERT_EQ(spans.size(), 2u);
   EXPECT_EQ(spans[0].phase, Phase::kTrain);
   EXPECT_EQ(spans[1].phase, Phase::kEncode);
   EXPECT_TRUE(recorder.Take().empty());
 }
 
-TEST(SpanRecorder, DropsAndCountsWhatIsTooMuchAndKeepsTheOldest) {
-  SpanRecorder recorder;
-  for (uint32_t i = 0; i < kMaxRecordedSpans + 3; ++i) recorder.Record({.round = i});
+TEST(Recorder, DropsAndCountsWhatIsTooMuchAndKeepsTheOldest) {
+  Recorder recorder;
+  for (uint32_t i = 0; i < kMaxRecordedSpans + 3; ++i) recorder.Record(Span{.round = i});
   EXPECT_EQ(recorder.dropped(), 3u);
-  const std::vector<Span> spans = recorder.Take();
+  const std::vector<Span> spans = recorder.Take().spans;
   ASSERT_EQ(spans.size(), kMaxRecordedSpans);
   EXPECT_EQ(spans.back().round, kMaxRecordedSpans - 1);
-  recorder.Record({.round = 9});
-  EXPECT_EQ(recorder.Take().size(), 1u);
+  recorder.Record(Span{.round = 9});
+  EXPECT_EQ(recorder.Take().spans.size(), 1u);
 }
 
-TEST(SpanRecorder, LosesNothingWhenThreadsRecordAtOnce) {
-  SpanRecorder recorder;
+TEST(Recorder, LosesNothingWhenThreadsRecordAtOnce) {
+  Recorder recorder;
   const auto record = [&] {
-    for (int i = 0; i < 1000; ++i) recorder.Record({});
+    for (int i = 0; i < 1000; ++i) recorder.Record(Span{});
   };
   std::thread other(record);
   record();
   other.join();
-  EXPECT_EQ(recorder.Take().size(), 2000u);
+  EXPECT_EQ(recorder.Take().spans.size(), 2000u);
 }
 
 }  // namespace

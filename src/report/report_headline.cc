@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "report/report_text.h"
 #include "report/table.h"
@@ -98,6 +100,33 @@ std::string Agreement(const RunSummary& run) {
   return text;
 }
 
+/// What did not go as planned, by the kinds of events that say so.
+std::string Troubles(const RunSummary& run) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"worker_lost", "lost connection"},
+      {"late", "time that a round went on without a worker"},
+      {"refused", "wrong update or message"},
+      {"coordinator_restarted", "restart of the coordinator"},
+      {"no_workers", "wait for workers"},
+      {"snapshot_failed", "snapshot that could not be written"}};
+  std::string text;
+  for (const auto& [kind, words] : kinds) {
+    const auto times = std::count_if(run.events.begin(), run.events.end(),
+                                     [&](const EventRecord& event) { return event.kind == kind; });
+    if (times > 0) text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", times, words);
+  }
+  if (!text.empty()) text = "Troubles: " + text + " (see the events).";
+  if (!run.unrecorded_rounds.empty()) {
+    text += fmt::format(
+        "{}{} without a record, the first is {}: the coordinator was killed before it had written "
+        "them; what they did to the parameters is not lost.",
+        text.empty() ? "" : " ",
+        Count(static_cast<double>(run.unrecorded_rounds.size()), "committed round"),
+        run.unrecorded_rounds.front());
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Headline(const RunSummary& run) {
@@ -106,7 +135,9 @@ std::string Headline(const RunSummary& run) {
   text += Wrap(Extent(run), kReportWidth);
   text += MedianRound(run);
   text += Wrap(Result(run), kReportWidth);
-  return text + Wrap(Agreement(run), kReportWidth);
+  text += Wrap(Agreement(run), kReportWidth);
+  const std::string troubles = Troubles(run);
+  return troubles.empty() ? text : text + Wrap(troubles, kReportWidth);
 }
 
 std::string Footer(const RunSummary& run) {

@@ -120,7 +120,8 @@ Json FromTotals(const RunSummary& run) {
       {"final_loss", OrNull(run.final_loss)},
       {"final_root_hash", run.rounds.empty() ? Json(nullptr) : Json(run.rounds.back().root_hash)},
       {"hashes_agree", run.hashes_agree},
-      {"impossible_spans", run.impossible_spans}};
+      {"impossible_spans", run.impossible_spans},
+      {"unrecorded_rounds", run.unrecorded_rounds}};
 }
 
 Json FromEvaluations(const std::vector<EvaluationRecord>& evaluations) {

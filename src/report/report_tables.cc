@@ -87,6 +87,10 @@ std::string RoundsTable(const RunSummary& run, const ReportOptions& options) {
               0);
   ForListedRounds(run, options, table, [&](const RoundSummary& round) {
     const std::optional<double> exchange = round.exchange_seconds();
+    if (std::binary_search(run.unrecorded_rounds.begin(), run.unrecorded_rounds.end(),
+                           round.round - 1)) {
+      table.AddNote("... committed without a record: the coordinator was killed");
+    }
     table.Add({std::to_string(round.round), SecondsText(round.wall_seconds),
                SecondsText(round.slowest_train_seconds), exchange ? Milliseconds(*exchange) : "-",
                Percents(round.train_share), Megabytes(round.upload_bytes.median),

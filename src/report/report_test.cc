@@ -206,6 +206,26 @@ TEST(RunReport, DifferingParametersAreSaidLoudlyAndWithWhoAndWhen) {
   EXPECT_THAT(text, Not(HasSubstr("agree")));
 }
 
+TEST(RunReport, TheHeadlineCountsWhatWentWrongAndWhatIsNotOnRecord) {
+  auto database = *RunDatabase::Create(":memory:");
+  for (const uint32_t round : {1u, 4u}) {
+    ASSERT_TRUE(database
+                    ->AddRound({.round = round,
+                                .begin_ns = round * 1'000'000'000,
+                                .end_ns = (round + 1) * 1'000'000'000},
+                               {}, {})
+                    .ok());
+  }
+  ASSERT_TRUE(database->AddEvent({5, 1, 1, "late", "closed chunk 3 without it"}).ok());
+  ASSERT_TRUE(database->AddEvent({6, 1, 0, "late", "closed chunk 4 without it"}).ok());
+  ASSERT_TRUE(database->AddEvent({7, 2, -1, "coordinator_restarted", "went on"}).ok());
+  const std::string text = FormatRunReport(*AnalyzeRun(*database));
+  EXPECT_THAT(text, HasSubstr("Troubles: 2 x time that a round went on without a worker, 1 x "
+                              "restart of the coordinator"));
+  EXPECT_THAT(text, HasSubstr("2 committed rounds without a record, the first is 2"));
+  EXPECT_THAT(text, HasSubstr("... committed without a record"));
+}
+
 TEST(RunReport, ARunWithoutAFinishedRoundStillSaysWhatHappened) {
   auto database = *RunDatabase::Create(":memory:");
   ASSERT_TRUE(database->AddEvent({5, {}, 1, "worker_left", "worker 1 left: killed"}).ok());

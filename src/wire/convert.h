@@ -16,6 +16,8 @@ namespace interlude {
 
 /// Bounds on what one message may carry; beyond them InvalidArgument names field, count and limit.
 inline constexpr int kMaxSpansPerMessage = 4096;
+inline constexpr int kMaxSamplesPerMessage = 16384;  // and memory records, and clock probes
+inline constexpr size_t kMaxOwnerBytes = 64;         // the name of an owner of memory
 inline constexpr size_t kMaxTextBytes =
     1024;  // host, software, reasons; longer ones are cut when sent
 inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;

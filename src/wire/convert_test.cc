@@ -16,7 +16,27 @@ Span ExampleSpan() {
           .run_delay_ns = 30,
           .bytes = 12345,
           .chunks = 3,
-          .ok = false};
+          .ok = false,
+          .blocked_ns = 70};
+}
+
+Account ExampleAccount() {
+  ProcessSample sample{.at_ns = 5'000'000'000, .interval_ns = 1'000'000'000};
+  int64_t value = 0;
+  for (const SampleField& field : kSampleFields) sample.*field.value = 1'000 * ++value;
+  sample.throttled_ns = kUnknownFigure;
+  return {.spans = {ExampleSpan(), ExampleSpan()},
+          .stamps = {{.phase = Phase::kEncode,
+                      .round = 7,
+                      .stamps = {{0, 1'000'000'000'000, 1'000'000'100'000},
+                                 {1, 1'000'000'001'000, 1'000'000'500'000}}}},
+          .samples = {sample, ProcessSample{.at_ns = 6'000'000'000}},
+          .memory = {{.at_ns = 5'000'000'000, .owner = "base", .bytes = 1 << 30}},
+          .probes = {{.sent_ns = 100,
+                      .received_ns = 9'000'000'000,
+                      .replied_ns = 9'000'000'050,
+                      .returned_ns = 400,
+                      .run_delay_ns = 6}}};
 }
 
 Layout ExampleLayout() {
@@ -71,13 +91,13 @@ TEST(Convert, JoinWithoutARequestedWorkerIsNotAJoinAsWorkerZero) {
 }
 
 TEST(Convert, BaseOfferRebuildsTheLayout) {
-  BaseOfferMessage offer{.layout = ExampleLayout(), .spans = {ExampleSpan()}, .threads = 3};
+  BaseOfferMessage offer{.layout = ExampleLayout(), .account = ExampleAccount(), .threads = 3};
   offer.chunk_hashes = {{1, 2}, {3, 4}, {5, 6}};
   const auto back = RoundTrip<BaseOfferMessage>(WorkerMessage(offer));
   EXPECT_EQ(back.layout.signature(), offer.layout.signature());
   EXPECT_EQ(back.layout.parameters(), offer.layout.parameters());
   EXPECT_EQ(back.chunk_hashes, offer.chunk_hashes);
-  EXPECT_EQ(back.spans, offer.spans);
+  EXPECT_EQ(back.account, offer.account);
   EXPECT_EQ(back.threads, 3);
 }
 
@@ -96,12 +116,12 @@ TEST(Convert, CaughtUpCrossesTheWireUnchanged) {
                                                                .base_chunks = 2,
                                                                .sync_chunks = 11,
                                                                .bytes = 1ull << 40,
-                                                               .spans = {ExampleSpan()}}));
+                                                               .account = ExampleAccount()}));
   EXPECT_EQ(back.round, 6u);
   EXPECT_EQ(back.base_chunks, 2u);
   EXPECT_EQ(back.sync_chunks, 11u);
   EXPECT_EQ(back.bytes, 1ull << 40);
-  EXPECT_EQ(back.spans, std::vector<Span>{ExampleSpan()});
+  EXPECT_EQ(back.account, ExampleAccount());
 }
 
 TEST(Convert, RoundReportCrossesTheWireUnchanged) {
@@ -113,7 +133,7 @@ TEST(Convert, RoundReportCrossesTheWireUnchanged) {
                                   .repaired_chunks = 2,
                                   .upload_bytes = 1ull << 40,
                                   .download_bytes = 77,
-                                  .spans = {ExampleSpan(), ExampleSpan()}};
+                                  .account = ExampleAccount()};
   const auto back = RoundTrip<RoundReportMessage>(WorkerMessage(report));
   EXPECT_EQ(back.round, report.round);
   EXPECT_EQ(back.root, report.root);
@@ -123,7 +143,7 @@ TEST(Convert, RoundReportCrossesTheWireUnchanged) {
   EXPECT_EQ(back.repaired_chunks, report.repaired_chunks);
   EXPECT_EQ(back.upload_bytes, report.upload_bytes);
   EXPECT_EQ(back.download_bytes, report.download_bytes);
-  EXPECT_EQ(back.spans, report.spans);
+  EXPECT_EQ(back.account, report.account);
 }
 
 TEST(Convert, EvaluationReportCrossesTheWireUnchanged) {
@@ -132,12 +152,12 @@ TEST(Convert, EvaluationReportCrossesTheWireUnchanged) {
                                             .correct = 8123,
                                             .samples = 10000,
                                             .loss_sum = 4321.5,
-                                            .spans = {ExampleSpan()}}));
+                                            .account = ExampleAccount()}));
   EXPECT_EQ(back.after_rounds, 12u);
   EXPECT_EQ(back.correct, 8123u);
   EXPECT_EQ(back.samples, 10000u);
   EXPECT_EQ(back.loss_sum, 4321.5);
-  EXPECT_EQ(back.spans.size(), 1u);
+  EXPECT_EQ(back.account, ExampleAccount());
 }
 
 TEST(Convert, LeaveCrossesTheWireUnchanged) {

@@ -23,7 +23,7 @@ v1::WorkerMessage GoodOffer() {
 
 v1::WorkerMessage GoodReport() {
   RoundReportMessage report{.round = 1, .root = {1, 1}, .samples = 8};
-  report.spans = {{.phase = Phase::kTrain, .begin_ns = 5, .end_ns = 10, .busy_ns = 5}};
+  report.account.spans = {{.phase = Phase::kTrain, .begin_ns = 5, .end_ns = 10, .busy_ns = 5}};
   return ToProto(WorkerMessage(report));
 }
 
@@ -148,14 +148,17 @@ TEST(HostileMessages, CaughtUpFieldsAreBounded) {
   ExpectRefused(
       good, [](auto& m) { m.mutable_caught_up()->set_bytes(~0ull); }, "CaughtUp: bytes is");
   ExpectRefused(
-      good, [](auto& m) { m.mutable_caught_up()->add_spans(); }, "CaughtUp: span 0: phase is 0");
+      good, [](auto& m) { m.mutable_caught_up()->mutable_account()->add_spans(); },
+      "CaughtUp: span 0: phase is 0");
 }
 
 TEST(HostileMessages, SpansAreChecked) {
   const auto refuse = [&](const std::function<void(v1::Span&)>& spoil, const std::string& text) {
     ExpectRefused(
         GoodReport(),
-        [&](v1::WorkerMessage& m) { spoil(*m.mutable_round_report()->mutable_spans(0)); },
+        [&](v1::WorkerMessage& m) {
+          spoil(*m.mutable_round_report()->mutable_account()->mutable_spans(0));
+        },
         "span 0: " + text);
   };
   refuse([](v1::Span& s) { s.set_phase(0); }, "phase is 0");
@@ -169,12 +172,51 @@ TEST(HostileMessages, SpansAreChecked) {
   refuse([](v1::Span& s) { s.set_busy_ns(-1); }, "busy_ns is -1");
   refuse([](v1::Span& s) { s.set_cpu_ns(-1); }, "cpu_ns is -1");
   refuse([](v1::Span& s) { s.set_run_delay_ns(-1); }, "run_delay_ns is -1");
+  refuse([](v1::Span& s) { s.set_blocked_ns(-1); }, "blocked_ns is -1");
   refuse([](v1::Span& s) { s.set_bytes(~0ull); }, "bytes is");
+}
+
+TEST(HostileMessages, WhatAnAccountHoldsBesidesSpansIsChecked) {
+  const auto refuse = [&](const std::function<void(v1::Account&)>& spoil, const std::string& text) {
+    ExpectRefused(
+        GoodReport(),
+        [&](v1::WorkerMessage& m) { spoil(*m.mutable_round_report()->mutable_account()); }, text);
+  };
+  refuse([](auto& a) { a.add_stamps()->set_phase(41); }, "entry of stamp 0: phase is 41");
+  refuse(
+      [](auto& a) {
+        a.add_stamps()->set_phase(2);
+        a.mutable_stamps(0)->set_stamps("\x01");
+      },
+      "entry of stamp 0: chunk stamps");
+  refuse([](auto& a) { a.add_samples()->set_at_ns(-1); }, "sample 0: at_ns is -1");
+  refuse([](auto& a) { a.add_samples()->add_values(-2); }, "sample 0: interval_ns is -2");
+  refuse([](auto& a) { a.add_memory()->set_bytes(-1); }, "memory record 0: bytes is -1");
+  refuse([](auto& a) { a.add_memory()->set_owner(std::string(65, 'a')); },
+         "memory record 0: owner");
+  refuse([](auto& a) { a.add_memory()->set_owner("\x1b[2J"); }, "memory record 0: owner");
+  refuse([](auto& a) { a.add_probes()->set_sent_ns(-1); }, "clock probe 0: sent_ns is -1");
+  refuse([](auto& a) { a.add_probes()->set_returned_after_ns(-1); }, "returned_after_ns is -1");
+  refuse(
+      [](auto& a) {
+        for (int i = 0; i <= kMaxSamplesPerMessage; ++i) a.add_probes();
+      },
+      "the number of clock probes is");
+}
+
+TEST(HostileMessages, ASampleOfANewerWorkerIsReadAsFarAsItIsKnown) {
+  v1::WorkerMessage message = GoodReport();
+  v1::ProcessSample& sample = *message.mutable_round_report()->mutable_account()->add_samples();
+  for (size_t i = 0; i < kSampleFields.size() + 2; ++i) sample.add_values(7);
+  const auto read = FromProto(message);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(std::get<RoundReportMessage>(*read).account.samples.at(0).tcp_round_trip_ns, 7);
 }
 
 TEST(HostileMessages, TheNumberOfSpansIsBoundedInEveryMessageThatCarriesThem) {
   const auto crowd = [](auto& message) {
-    for (int i = 0; i <= kMaxSpansPerMessage; ++i) message.add_spans()->set_phase(1);
+    for (int i = 0; i <= kMaxSpansPerMessage; ++i)
+      message.mutable_account()->add_spans()->set_phase(1);
   };
   const std::string text = "the number of spans is";
   ExpectRefused(

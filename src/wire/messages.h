@@ -12,13 +12,13 @@
 #include "base/status.h"
 #include "codec/chunk_codec.h"
 #include "layout/layout.h"
-#include "ledger/span.h"
+#include "ledger/account.h"
 #include "protocol/types.h"
 
 namespace interlude {
 
 /// Raised with every change that an older program could not follow.
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 
 // ---- from the worker ----
 
@@ -37,7 +37,7 @@ struct JoinMessage {
 struct BaseOfferMessage {
   Layout layout;  // rebuilt and checked against the sender's signature when it arrives
   std::vector<Hash128> chunk_hashes;
-  std::vector<Span> spans;
+  Account account;
   int32_t threads = 0;
 };
 
@@ -46,7 +46,7 @@ struct CaughtUpMessage {
   uint32_t base_chunks = 0;
   uint32_t sync_chunks = 0;
   uint64_t bytes = 0;
-  std::vector<Span> spans;
+  Account account;
 };
 
 struct ProgressMessage {
@@ -65,7 +65,7 @@ struct RoundReportMessage {
   uint32_t repaired_chunks = 0;
   uint64_t upload_bytes = 0;
   uint64_t download_bytes = 0;
-  std::vector<Span> spans;
+  Account account;
 };
 
 struct EvaluationReportMessage {
@@ -73,7 +73,7 @@ struct EvaluationReportMessage {
   uint64_t correct = 0;
   uint64_t samples = 0;
   double loss_sum = 0;
-  std::vector<Span> spans;
+  Account account;
 };
 
 struct LeaveMessage {

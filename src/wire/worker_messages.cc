@@ -2,9 +2,9 @@
 #include <limits>
 #include <utility>
 
+#include "wire/account_messages.h"
 #include "wire/convert.h"
 #include "wire/field_checks.h"
-#include "wire/span_messages.h"
 
 namespace interlude {
 namespace {
@@ -14,8 +14,8 @@ using internal::CheckFinite;
 using internal::CheckRange;
 using internal::CheckText;
 using internal::CleanText;
-using internal::FillSpans;
-using internal::ReadSpans;
+using internal::FillAccount;
+using internal::ReadAccount;
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMostCores = 1 << 20;
@@ -68,7 +68,7 @@ void Fill(const BaseOfferMessage& message, v1::WorkerMessage& proto) {
   offer.set_chunk_params(message.layout.chunk_params());
   *offer.mutable_signature() = ToProto(message.layout.signature());
   for (const Hash128& hash : message.chunk_hashes) *offer.add_chunk_hashes() = ToProto(hash);
-  FillSpans(message.spans, *offer.mutable_spans());
+  FillAccount(message.account, *offer.mutable_account());
   offer.set_threads(message.threads);
 }
 
@@ -106,7 +106,7 @@ StatusOr<BaseOfferMessage> Read(const v1::BaseOffer& proto) {
   }
   message.chunk_hashes.reserve(message.layout.num_chunks());
   for (const v1::Hash& hash : proto.chunk_hashes()) message.chunk_hashes.push_back(FromProto(hash));
-  INTERLUDE_ASSIGN_OR_RETURN(message.spans, ReadSpans(proto.spans()));
+  INTERLUDE_ASSIGN_OR_RETURN(message.account, ReadAccount(proto.account()));
   INTERLUDE_RETURN_IF_ERROR(CheckRange("threads", proto.threads(), 0, kMostCores));
   message.threads = proto.threads();
   return message;
@@ -118,7 +118,7 @@ void Fill(const CaughtUpMessage& message, v1::WorkerMessage& proto) {
   caught_up.set_base_chunks(message.base_chunks);
   caught_up.set_sync_chunks(message.sync_chunks);
   caught_up.set_bytes(message.bytes);
-  FillSpans(message.spans, *caught_up.mutable_spans());
+  FillAccount(message.account, *caught_up.mutable_account());
 }
 
 StatusOr<CaughtUpMessage> Read(const v1::CaughtUp& proto) {
@@ -127,7 +127,7 @@ StatusOr<CaughtUpMessage> Read(const v1::CaughtUp& proto) {
                           .base_chunks = proto.base_chunks(),
                           .sync_chunks = proto.sync_chunks(),
                           .bytes = proto.bytes()};
-  INTERLUDE_ASSIGN_OR_RETURN(message.spans, ReadSpans(proto.spans()));
+  INTERLUDE_ASSIGN_OR_RETURN(message.account, ReadAccount(proto.account()));
   return message;
 }
 
@@ -158,7 +158,7 @@ void Fill(const RoundReportMessage& message, v1::WorkerMessage& proto) {
   report.set_repaired_chunks(message.repaired_chunks);
   report.set_upload_bytes(message.upload_bytes);
   report.set_download_bytes(message.download_bytes);
-  FillSpans(message.spans, *report.mutable_spans());
+  FillAccount(message.account, *report.mutable_account());
 }
 
 StatusOr<RoundReportMessage> Read(const v1::RoundReport& proto) {
@@ -180,7 +180,7 @@ StatusOr<RoundReportMessage> Read(const v1::RoundReport& proto) {
                              .repaired_chunks = proto.repaired_chunks(),
                              .upload_bytes = proto.upload_bytes(),
                              .download_bytes = proto.download_bytes()};
-  INTERLUDE_ASSIGN_OR_RETURN(message.spans, ReadSpans(proto.spans()));
+  INTERLUDE_ASSIGN_OR_RETURN(message.account, ReadAccount(proto.account()));
   return message;
 }
 
@@ -190,7 +190,7 @@ void Fill(const EvaluationReportMessage& message, v1::WorkerMessage& proto) {
   report.set_correct(message.correct);
   report.set_samples(message.samples);
   report.set_loss_sum(message.loss_sum);
-  FillSpans(message.spans, *report.mutable_spans());
+  FillAccount(message.account, *report.mutable_account());
 }
 
 StatusOr<EvaluationReportMessage> Read(const v1::EvaluationReport& proto) {
@@ -201,7 +201,7 @@ StatusOr<EvaluationReportMessage> Read(const v1::EvaluationReport& proto) {
                                   .correct = proto.correct(),
                                   .samples = proto.samples(),
                                   .loss_sum = proto.loss_sum()};
-  INTERLUDE_ASSIGN_OR_RETURN(message.spans, ReadSpans(proto.spans()));
+  INTERLUDE_ASSIGN_OR_RETURN(message.account, ReadAccount(proto.account()));
   return message;
 }
 

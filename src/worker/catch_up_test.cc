@@ -81,11 +81,11 @@ TEST_P(CatchUpCodecs, ChunksOfAKnownBaseTakeTheSyncDeltasAndTheOthersAreFetchedW
     for (const uint32_t chunk : {0u, 2u, 3u, 5u}) bytes += run.seen.syncs.at(round)[chunk].size();
   }
   EXPECT_EQ(caught_up.bytes, bytes);
-  ASSERT_EQ(caught_up.spans.size(), 1u);
-  EXPECT_EQ(caught_up.spans[0].phase, Phase::kShareBase);
-  EXPECT_EQ(caught_up.spans[0].round, kBeforeRounds);
-  EXPECT_EQ(caught_up.spans[0].bytes, bytes);
-  EXPECT_EQ(caught_up.spans[0].chunks, 14u);
+  ASSERT_EQ(caught_up.account.spans.size(), 1u);
+  EXPECT_EQ(caught_up.account.spans[0].phase, Phase::kShareBase);
+  EXPECT_EQ(caught_up.account.spans[0].round, kBeforeRounds);
+  EXPECT_EQ(caught_up.account.spans[0].bytes, bytes);
+  EXPECT_EQ(caught_up.account.spans[0].chunks, 14u);
 }
 
 TEST(CatchUp, AWorkerWithNoBaseOfTheRunFetchesAllChunksWholeAndNoSyncDelta) {
@@ -131,7 +131,7 @@ TEST(CatchUp, WhatARoundsStartIsFurtherIsMadeGoodBySyncDeltas) {
   ASSERT_EQ(run.seen.caught_up.size(), 2u);
   EXPECT_EQ(run.seen.caught_up[1].round, 5u);
   EXPECT_EQ(run.seen.caught_up[1].sync_chunks, 12u);
-  EXPECT_EQ(run.seen.caught_up[1].spans.at(0).round, 6u);
+  EXPECT_EQ(run.seen.caught_up[1].account.spans.at(0).round, 6u);
 }
 
 TEST(CatchUp, AWorkerThatComesOnlyToScoreIsBroughtToTheFinalBaseFirst) {

@@ -51,7 +51,9 @@ Status ChunkDownload::Attempt(std::vector<uint32_t>& missing, const Stage& stage
                          });
   Status trouble;
   grpc::ByteBuffer message;
+  std::optional<Nanoseconds> chunk_began;
   while (trouble.ok() && Read(*reader, message)) {
+    if (!chunk_began.has_value()) chunk_began = clock_.Now();
     const auto completed = [&]() -> StatusOr<std::optional<ChunkReceiver::Completed>> {
       const PhaseTimer::Scope scope = timer_.Enter();
       INTERLUDE_ASSIGN_OR_RETURN(const RawPiece piece, RawPiece::Parse(message));
@@ -61,6 +63,8 @@ Status ChunkDownload::Attempt(std::vector<uint32_t>& missing, const Stage& stage
     }();
     trouble = completed.status();
     if (!completed.ok() || !completed->has_value()) continue;
+    timer_.AddStamp((*completed)->chunk, *chunk_began, clock_.Now());
+    chunk_began.reset();
     trouble = deliver(**completed);
     if (!trouble.ok()) continue;
     timer_.AddChunk();

@@ -104,7 +104,7 @@ Status Exchange::Encode() {
 Status Exchange::EncodeChunk(uint32_t chunk) {
   if (!context_.keep_going()) return CancelledError("encoding of round {} was given up", round_);
   const std::span<std::byte> payload = model_.payload(chunk);
-  const PhaseTimer::Scope scope = encode_.Enter();
+  const PhaseTimer::Scope scope = encode_.Enter(chunk);
   const EncodeOutcome outcome = model_.Encode(chunk, payload_hashes_[chunk]);
   if (outcome.first_nonfinite.has_value()) {
     const size_t position = model_.layout().chunk(chunk).begin + *outcome.first_nonfinite;
@@ -184,7 +184,7 @@ Status Exchange::Received(const ChunkReceiver::Completed& completed,
 void Exchange::SubmitApply(uint32_t chunk, std::span<const std::byte> payload) {
   context_.pool.Submit([this, chunk, payload] {
     {
-      const PhaseTimer::Scope scope = apply_.Enter();
+      const PhaseTimer::Scope scope = apply_.Enter(chunk);
       model_.ApplySync(chunk, payload, round_, dropped_[chunk] != 0);
     }
     apply_.AddBytes(payload.size());
@@ -246,9 +246,9 @@ Span Exchange::WaitSpan() const {
 
 void Exchange::RecordSpans() {
   for (const PhaseTimer* timer : {&encode_, &upload_, &download_, &apply_, &verify_}) {
-    if (timer->entered()) context_.spans.Record(timer->Finish());
+    if (timer->entered()) context_.recorder.Record(*timer);
   }
-  if (uploaded_at_.has_value()) context_.spans.Record(WaitSpan());
+  if (uploaded_at_.has_value()) context_.recorder.Record(WaitSpan());
 }
 
 StatusOr<ExchangeResult> Exchange::Run() {
@@ -295,7 +295,7 @@ StatusOr<uint32_t> UploadBase(WorkerContext& context) {
   };
   const Status status = RunTogether({send}, context.keep_going, [&] { calls.Cancel(); });
   if (!status.ok()) return status.WithContext("uploading the first base");
-  context.spans.Record(timer.Finish());
+  context.recorder.Record(timer);
   return uploader.retries();
 }
 

@@ -55,7 +55,7 @@ StatusOr<TrainResult> Train(WorkerContext& context, uint32_t round) {
         request, [&](uint32_t done, double loss) { return progress(done, loss); });
   });
   if (!result.ok()) timer.MarkFailed();
-  context.spans.Record(timer.Finish());
+  context.recorder.Record(timer);
   return result;
 }
 
@@ -67,12 +67,12 @@ Status Evaluate(WorkerContext& context, uint32_t after_rounds, uint32_t part, ui
   const StatusOr<EvaluationResult> result =
       RunProcessPhase(timer, [&] { return context.trainer.Evaluate(part, parts); });
   if (!result.ok()) return result.status();
-  context.spans.Record(timer.Finish());
+  context.recorder.Record(timer);
   context.control.Send(EvaluationReportMessage{.after_rounds = after_rounds,
                                                .correct = result->correct,
                                                .samples = result->samples,
                                                .loss_sum = result->loss_sum,
-                                               .spans = context.spans.Take()});
+                                               .account = context.recorder.Take()});
   return OkStatus();
 }
 
@@ -93,7 +93,7 @@ StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& sta
                                           .repaired_chunks = exchanged.repaired_chunks,
                                           .upload_bytes = exchanged.upload_bytes,
                                           .download_bytes = exchanged.download_bytes,
-                                          .spans = context.spans.Take()});
+                                          .account = context.recorder.Take()});
   return exchanged.retries;
 }
 

@@ -66,7 +66,7 @@ Status Uploader::Attempt(const UploadHeader& header, const std::vector<uint32_t>
       complete = false;
       break;
     }
-    const PhaseTimer::Scope scope = timer_.Enter();
+    const PhaseTimer::Scope scope = timer_.Enter(chunk);
     open = SendChunk(chunk, ready->payload, {.payload = ready->hash},
                      [&](const v1::Piece& fields, std::span<const std::byte> payload) {
                        bytes_ += payload.size();

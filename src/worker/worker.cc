@@ -89,9 +89,10 @@ class Worker {
   std::string config_toml_;
   std::atomic<bool> in_round_ = false;
   bool goodbye_heard_ = false;
+  Nanoseconds idle_since_ = clock_.Now();
   WorkerOutcome outcome_;
   RunConfig config_;
-  SpanRecorder spans_;
+  Recorder recorder_;
   std::unique_ptr<BulkStub> bulk_;
   std::unique_ptr<ControlLink> control_;
   std::unique_ptr<TaskPool> pool_;
@@ -148,9 +149,9 @@ Status Worker::MakeModel(const WelcomeMessage& welcome) {
     return model.status();
   });
   INTERLUDE_RETURN_IF_ERROR(made);
-  spans_.Record(prepare.Finish());
+  recorder_.Record(prepare);
   pool_ = std::make_unique<TaskPool>(threads_);
-  context_.emplace(WorkerContext{config_, *trainer_, *model_, *pool_, spans_, clock_, *control_,
+  context_.emplace(WorkerContext{config_, *trainer_, *model_, *pool_, recorder_, clock_, *control_,
                                  *bulk_, welcome.worker, welcome.session,
                                  [this] { return KeepGoing(); }});
   return OkStatus();
@@ -174,7 +175,7 @@ Status Worker::OfferBase() {
   INTERLUDE_RETURN_IF_ERROR(session_.OfferedBase());
   control_->Send(BaseOfferMessage{.layout = model_->layout(),
                                   .chunk_hashes = model_->BaseHashes(),
-                                  .spans = spans_.Take(),
+                                  .account = recorder_.Take(),
                                   .threads = threads_});
   return OkStatus();
 }
@@ -205,13 +206,13 @@ Worker::Handled Worker::On(const ProvideBaseMessage&) {
 Status Worker::BringBase(uint32_t least_round, uint32_t round) {
   PhaseTimer share(Phase::kShareBase, round, context_->worker, clock_);
   INTERLUDE_ASSIGN_OR_RETURN(const CatchUpResult result, CatchUp(*context_, least_round, share));
-  if (share.entered()) spans_.Record(share.Finish());
+  if (share.entered()) recorder_.Record(share);
   outcome_.retries += result.retries;
   control_->Send(CaughtUpMessage{.round = result.round,
                                  .base_chunks = result.base_chunks,
                                  .sync_chunks = result.sync_chunks,
                                  .bytes = result.bytes,
-                                 .spans = spans_.Take()});
+                                 .account = recorder_.Take()});
   return OkStatus();
 }
 
@@ -243,6 +244,11 @@ Worker::Handled Worker::On(const StartRoundMessage& start) {
   // A session that was taken up again begins with what the worker may know already.
   if (start.round != 0 && start.round == session_.round()) return false;
   INTERLUDE_RETURN_IF_ERROR(session_.RoundStarted(start.round));
+  recorder_.Record(Span{.phase = Phase::kAwaitRound,
+                        .round = start.round,
+                        .recorded_by = context_->worker,
+                        .begin_ns = idle_since_.count(),
+                        .end_ns = clock_.Now().count()});
   if (model_->ChunksAt(start.round - 1).size() < model_->num_chunks()) {
     INTERLUDE_RETURN_IF_ERROR(BringBase(start.round - 1, start.round));
   }
@@ -297,6 +303,7 @@ Status Worker::HandleMessages() {
       continue;
     }
     const Handled done = std::visit([this](const auto& kind) { return On(kind); }, *message);
+    idle_since_ = clock_.Now();
     if (Interrupted(done.status())) {
       LogWarning("given up, for the coordinator has another order: {}", done.status().message());
       continue;

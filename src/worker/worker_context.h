@@ -22,7 +22,7 @@ struct WorkerContext {
   LocalTrainer& trainer;
   WorkerModel& model;
   TaskPool& pool;
-  SpanRecorder& spans;
+  Recorder& recorder;
   const Clock& clock;
   ControlLink& control;
   BulkStub& bulk;

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 struct Played {
   StatusOr<WorkerOutcome> outcome;
@@ -131,8 +132,8 @@ std::vector<std::pair<uint32_t, uint32_t>> Shared(const Seen& seen) {
       if (span.phase == Phase::kShareBase) shared.emplace_back(span.round, span.chunks);
     }
   };
-  for (const CaughtUpMessage& caught_up : seen.caught_up) add(caught_up.spans);
-  for (const RoundReportMessage& report : seen.reports) add(report.spans);
+  for (const CaughtUpMessage& caught_up : seen.caught_up) add(caught_up.account.spans);
+  for (const RoundReportMessage& report : seen.reports) add(report.account.spans);
   return shared;
 }
 
@@ -173,17 +174,34 @@ TEST(Worker, ReportsLossSamplesBytesAndASpanOfEachPhase) {
   EXPECT_EQ(report.download_bytes, payload_bytes);
   EXPECT_GT(report.mean_loss, report.last_loss);
   std::multiset<Phase> phases;
-  for (const Span& span : report.spans) {
+  for (const Span& span : report.account.spans) {
     phases.insert(span.phase);
     EXPECT_EQ(span.round, 2u);
     EXPECT_TRUE(span.ok);
-    if (span.phase == Phase::kWait || span.phase == Phase::kTrain) continue;
+    if (span.chunks == 0) continue;
     EXPECT_EQ(span.chunks, 6u) << PhaseName(span.phase);
     EXPECT_EQ(span.bytes, span.phase == Phase::kVerify ? 4000u : payload_bytes)
         << PhaseName(span.phase);
   }
-  EXPECT_THAT(phases, ElementsAre(Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait,
-                                  Phase::kDownload, Phase::kApply, Phase::kVerify));
+  EXPECT_THAT(phases,
+              ElementsAre(Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait,
+                          Phase::kDownload, Phase::kApply, Phase::kVerify, Phase::kAwaitRound));
+}
+
+TEST(Worker, ReportsWhenEachChunkWentThroughThePhasesOfTheExchange) {
+  const Played run = Play({.config = SmallConfig()});
+  std::map<Phase, std::vector<uint32_t>> chunks;
+  for (const ChunkStamps& stamps : run.seen.reports.at(1).account.stamps) {
+    EXPECT_EQ(stamps.round, 2u);
+    for (const ChunkStamp& stamp : stamps.stamps) {
+      EXPECT_LE(stamp.begin_ns, stamp.end_ns);
+      chunks[stamps.phase].push_back(stamp.chunk);
+    }
+  }
+  for (const Phase phase : {Phase::kEncode, Phase::kUpload, Phase::kDownload, Phase::kApply}) {
+    EXPECT_THAT(chunks[phase], UnorderedElementsAre(0, 1, 2, 3, 4, 5)) << PhaseName(phase);
+  }
+  EXPECT_EQ(chunks.size(), 4u);
 }
 
 TEST(Worker, SendsProgressWithTheFirstStepAndThenAsTimePasses) {
@@ -204,9 +222,9 @@ TEST(Worker, EvaluatesWhenToldToAndAtTheEnd) {
   // The span stands in the round that waits for it: the first, and the one after the last.
   const std::pair<size_t, uint32_t> expected[] = {{0, 1}, {1, 4}};
   for (const auto& [i, round] : expected) {
-    ASSERT_FALSE(run.seen.evaluations[i].spans.empty());
-    EXPECT_EQ(run.seen.evaluations[i].spans.back().phase, Phase::kEvaluate);
-    EXPECT_EQ(run.seen.evaluations[i].spans.back().round, round);
+    ASSERT_FALSE(run.seen.evaluations[i].account.spans.empty());
+    EXPECT_EQ(run.seen.evaluations[i].account.spans.back().phase, Phase::kEvaluate);
+    EXPECT_EQ(run.seen.evaluations[i].account.spans.back().round, round);
   }
 }
 
