@@ -148,8 +148,9 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   round.end_ns = record.end_ns;
   round.busy_ns = record.end_ns - record.begin_ns;
   open.spans.push_back(round);
-  Check(database_->AddRound(record, open.workers, open.spans));
-  if (!late_spans_.empty()) Check(database_->AddSpans(std::exchange(late_spans_, {})));
+  Check(database_->AddRound(record, open.workers, Account{.spans = open.spans}));
+  if (!late_spans_.empty())
+    Check(database_->AddAccount(Account{.spans = std::exchange(late_spans_, {})}));
 
   RunObserver::RoundLine line;
   line.round = record.round;
@@ -177,7 +178,7 @@ void LedgerBook::Close() {
   std::vector<Span> rest = std::exchange(late_spans_, {});
   for (auto& [round, open] : open_) rest.insert(rest.end(), open.spans.begin(), open.spans.end());
   open_.clear();
-  if (!rest.empty()) Check(database_->AddSpans(rest));
+  if (!rest.empty()) Check(database_->AddAccount(Account{.spans = rest}));
 }
 
 }  // namespace interlude
