@@ -54,7 +54,8 @@ class ExchangeSummaryTest : public testing::Test {
     one.worker = 1;
     one.root_hash = hash_of_1;
     one.repaired_chunks = 3;
-    const Status added = database_->AddRound(record, {zero, one}, SpansOf(round, length));
+    const Status added =
+        database_->AddRound(record, {zero, one}, {.spans = SpansOf(round, length)});
     EXPECT_TRUE(added.ok()) << added.ToString();
   }
   ExchangeSummary Summarize() {

@@ -101,7 +101,7 @@ TEST(AnalyzeRun, ExchangeIsThatOfTheWorkerWhereItIsShortest) {
   AddTrainAndVerify(4, 0, 6.0, 3.5, spans);
   AddTrainAndVerify(4, 1, 7.0, 1.5, spans);
   AddTrainAndVerify(4, 2, 6.5, 2.0, spans);
-  ASSERT_TRUE(database->AddRound(Round(4, 10, 20), {}, spans).ok());
+  ASSERT_TRUE(database->AddRound(Round(4, 10, 20), {}, {.spans = spans}).ok());
   const RunSummary run = Analyze(*database);
   ASSERT_EQ(run.rounds.size(), 1u);
   const RoundSummary& round = run.rounds[0];
@@ -118,7 +118,7 @@ TEST(AnalyzeRun, TrainingThatBeganBeforeTheRoundDidLeavesTheExchangeAsItIs) {
   auto database = InMemory();
   std::vector<Span> spans;
   AddTrainAndVerify(1, 0, 2.1, 0.25, spans);
-  ASSERT_TRUE(database->AddRound(Round(1, 0, 2), {}, spans).ok());
+  ASSERT_TRUE(database->AddRound(Round(1, 0, 2), {}, {.spans = spans}).ok());
   const RunSummary run = Analyze(*database);
   EXPECT_EQ(run.rounds[0].exchange_seconds(), 0.25);
   EXPECT_EQ(run.rounds[0].train_share.max, 1);
@@ -129,7 +129,7 @@ TEST(AnalyzeRun, RoundsWithoutAnExchangeFigureAreInNeitherSumNorMedian) {
   for (uint32_t i = 1; i <= 3; ++i) {
     std::vector<Span> spans = {WorkerSpan(Phase::kTrain, i, 1, 0.5)};
     if (i != 2) AddTrainAndVerify(i, 0, 0.5, 0.25, spans);
-    ASSERT_TRUE(database->AddRound(Round(i, i, i + 1), {}, spans).ok());
+    ASSERT_TRUE(database->AddRound(Round(i, i, i + 1), {}, {.spans = spans}).ok());
   }
   const RunSummary run = Analyze(*database);
   EXPECT_EQ(run.rounds[1].exchange_seconds(), std::nullopt);
@@ -199,8 +199,8 @@ TEST(AnalyzeRun, MediansLeaveOutTheFirstRoundWhenThereAreMore) {
         database
             ->AddRound(Round(i, begin, ends[i - 1]),
                        {{.round = i, .worker = 0, .root_hash = "good", .upload_bytes = 10 * i}},
-                       {WorkerSpan(Phase::kTrain, i, 0, wall / 2),
-                        WorkerSpan(Phase::kTrain, i, 1, wall / 4)})
+                       {.spans = {WorkerSpan(Phase::kTrain, i, 0, wall / 2),
+                                  WorkerSpan(Phase::kTrain, i, 1, wall / 4)}})
             .ok());
     begin = ends[i - 1];
   }
@@ -226,7 +226,8 @@ TEST(AnalyzeRun, MediansLeaveOutTheFirstRoundWhenThereAreMore) {
 TEST(AnalyzeRun, APhaseOfTheFirstRoundOnlyIsStillShown) {
   auto database = InMemory();
   ASSERT_TRUE(
-      database->AddRound(Round(1, 0, 5), {}, {WorkerSpan(Phase::kShareBase, 1, 0, 3)}).ok());
+      database->AddRound(Round(1, 0, 5), {}, {.spans = {WorkerSpan(Phase::kShareBase, 1, 0, 3)}})
+          .ok());
   ASSERT_TRUE(database->AddRound(Round(2, 5, 6), {}, {}).ok());
   const RunSummary run = Analyze(*database);
   const PhaseSummary* share = Find(run.typical.phases, Phase::kShareBase);
@@ -237,9 +238,9 @@ TEST(AnalyzeRun, APhaseOfTheFirstRoundOnlyIsStillShown) {
 TEST(AnalyzeRun, WhatCameBeforeTheFirstRoundStandsApart) {
   auto database = InMemory();
   ASSERT_TRUE(database
-                  ->AddSpans({WorkerSpan(Phase::kPrepare, kBeforeRounds, 0, 3),
-                              WorkerSpan(Phase::kPrepare, kBeforeRounds, 1, 5),
-                              WorkerSpan(Phase::kShareBase, kBeforeRounds, 0, 1)})
+                  ->AddAccount({.spans = {WorkerSpan(Phase::kPrepare, kBeforeRounds, 0, 3),
+                                          WorkerSpan(Phase::kPrepare, kBeforeRounds, 1, 5),
+                                          WorkerSpan(Phase::kShareBase, kBeforeRounds, 0, 1)}})
                   .ok());
   ASSERT_TRUE(database->AddRound(Round(1, 5, 6), {}, {}).ok());
   const RunSummary run = Analyze(*database);
@@ -280,7 +281,7 @@ TEST(AnalyzeRun, CommittedRoundsThatLackARecordAreNamed) {
 
 TEST(AnalyzeRun, ARunWithoutAFinishedRoundIsEmptyAndNoError) {
   auto database = InMemory();
-  ASSERT_TRUE(database->AddSpans({WorkerSpan(Phase::kPrepare, 0, 0, 1)}).ok());
+  ASSERT_TRUE(database->AddAccount({.spans = {WorkerSpan(Phase::kPrepare, 0, 0, 1)}}).ok());
   const RunSummary run = Analyze(*database);
   EXPECT_THAT(run.rounds, IsEmpty());
   EXPECT_EQ(run.typical.rounds, 0u);
@@ -293,9 +294,10 @@ TEST(AnalyzeRun, ExtremeTimesAreNoTrouble) {
   auto database = InMemory();
   const Span wide{Phase::kTrain, 1, 0, kNoWorker, kLeast, kMost, kMost, kLeast, kMost};
   const Span backwards{Phase::kTrain, 1, 0, kNoWorker, kMost, kLeast};
-  ASSERT_TRUE(
-      database->AddRound({.round = 1, .begin_ns = kMost, .end_ns = kLeast}, {}, {wide, backwards})
-          .ok());
+  ASSERT_TRUE(database
+                  ->AddRound({.round = 1, .begin_ns = kMost, .end_ns = kLeast}, {},
+                             {.spans = {wide, backwards}})
+                  .ok());
   const RunSummary run = Analyze(*database);
   EXPECT_EQ(run.rounds[0].wall_seconds, 0);
   EXPECT_EQ(run.impossible_spans, 1u);
@@ -304,7 +306,7 @@ TEST(AnalyzeRun, ExtremeTimesAreNoTrouble) {
 TEST(AnalyzeRun, SpansOfUnfinishedRoundsAreInNoRound) {
   auto database = InMemory();
   ASSERT_TRUE(database->AddRound(Round(1, 0, 1), {}, {}).ok());
-  ASSERT_TRUE(database->AddSpans({WorkerSpan(Phase::kTrain, 2, 0, 5)}).ok());
+  ASSERT_TRUE(database->AddAccount({.spans = {WorkerSpan(Phase::kTrain, 2, 0, 5)}}).ok());
   const RunSummary run = Analyze(*database);
   EXPECT_EQ(run.slowest_train_seconds, 0);
   EXPECT_THAT(run.typical.phases, IsEmpty());

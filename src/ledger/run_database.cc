@@ -100,7 +100,8 @@ Status CheckTables(SQLite::Database& database, const std::string& path) {
       database
           .execAndGet(
               "SELECT count(*) FROM pragma_table_list WHERE type <> 'table' AND lower(name) IN "
-              "('meta', 'workers', 'rounds', 'worker_rounds', 'spans', 'evaluations', 'events')")
+              "('meta', 'workers', 'rounds', 'worker_rounds', 'spans', 'chunk_stamps', "
+              "'process_samples', 'memory', 'clock_probes', 'clocks', 'evaluations', 'events')")
           .getInt();
   if (views == 0) return OkStatus();
   return DataLossError("run database {} has views in place of tables", path);
@@ -139,7 +140,7 @@ StatusOr<std::unique_ptr<RunDatabase>> OpenToGoOn(const std::string& path) {
   }
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
   return std::unique_ptr<RunDatabase>(
-      new SqliteRunDatabase(std::move(database), path, /*writable=*/true));
+      new SqliteRunDatabase(std::move(database), path, /*writable=*/true, version));
 }
 
 StatusOr<std::unique_ptr<RunDatabase>> OpenChecked(const std::string& path) {
@@ -148,14 +149,19 @@ StatusOr<std::unique_ptr<RunDatabase>> OpenChecked(const std::string& path) {
   database.exec("PRAGMA trusted_schema = OFF");
   database.exec("BEGIN");  // one snapshot for all readers, while the run may still be writing
   INTERLUDE_RETURN_IF_ERROR(CheckIsOurs(database, path));
+  const int version = Pragma(database, "user_version");
   return std::unique_ptr<RunDatabase>(
-      new SqliteRunDatabase(std::move(database), path, /*writable=*/false));
+      new SqliteRunDatabase(std::move(database), path, /*writable=*/false, version));
 }
 
 }  // namespace
 
-SqliteRunDatabase::SqliteRunDatabase(SQLite::Database database, std::string path, bool writable)
-    : database_(std::move(database)), path_(std::move(path)), writable_(writable) {}
+SqliteRunDatabase::SqliteRunDatabase(SQLite::Database database, std::string path, bool writable,
+                                     int version)
+    : database_(std::move(database)),
+      path_(std::move(path)),
+      writable_(writable),
+      version_(version) {}
 
 SqliteRunDatabase::~SqliteRunDatabase() {
   if (!writable_) return;
@@ -184,8 +190,8 @@ StatusOr<std::unique_ptr<RunDatabase>> RunDatabase::Create(const std::string& pa
         SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
                                   internal::kBusyTimeoutMs);
         internal::WriteSchema(database);
-        return std::unique_ptr<RunDatabase>(
-            new internal::SqliteRunDatabase(std::move(database), path, /*writable=*/true));
+        return std::unique_ptr<RunDatabase>(new internal::SqliteRunDatabase(
+            std::move(database), path, /*writable=*/true, kRunDatabaseVersion));
       });
   if (!made.ok() && path != kMemory) ::unlink(path.c_str());  // so that a second try is not refused
   return made;

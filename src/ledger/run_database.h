@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ledger/span.h"
+#include "ledger/account.h"
 
 namespace interlude {
 
 /// Version of the schema; stored in `meta`, and in SQLite's user_version.
-inline constexpr int kRunDatabaseVersion = 2;
+inline constexpr int kRunDatabaseVersion = 3;
 
 /// Keys of `meta` that have a meaning; others may be set too. All are optional.
 inline constexpr char kMetaTitle[] = "title";            // what is trained; one line
@@ -69,6 +69,11 @@ struct WorkerRoundRecord {
   uint32_t repaired_chunks = 0;
   uint64_t upload_bytes = 0;    // payload
   uint64_t download_bytes = 0;  // payload
+  uint32_t scaled_chunks = 0;   // of its delta, scaled down to the norm bound by the merge
+  /// Share of its delta's values that a trimmed mean or median left out for being among the
+  /// extremes: the mean over its merged chunks of their shares, each in a sample. 0 with other
+  /// rules. The mean over a round's workers is what is usual; always exaggerating gives 1.
+  double cut_share = 0;
 };
 
 struct EvaluationRecord {
@@ -85,6 +90,14 @@ struct EventRecord {
   int32_t worker = kNoWorker;
   std::string kind;  // short and stable: "worker_left"
   std::string text;  // for people
+};
+
+/// An estimate of a worker's clock.
+struct ClockRecord {
+  std::optional<uint32_t> round;  // as it stood when this round ended; none: the final one
+  ClockEstimate estimate;
+
+  friend bool operator==(const ClockRecord&, const ClockRecord&) = default;
 };
 
 /// One thread at a time. Each Add* call is atomic; after a crash of the process the database holds
@@ -115,26 +128,37 @@ class RunDatabase {
   virtual Status AddWorker(const WorkerRecord& worker) = 0;
   /// NotFound when no such worker joined.
   virtual Status WorkerLeft(int32_t worker, int64_t at_ns, const std::string& reason) = 0;
-  /// A finished round with its workers' parts and all spans that belong to it, in one transaction.
-  /// AlreadyExists when the round is there or a worker occurs twice; InvalidArgument when a span's
-  /// phase is no phase or a part is of another round. Then nothing of the round is stored.
+  /// A finished round with its workers' parts and all accounts that belong to it, in one
+  /// transaction. AlreadyExists when the round is there or a worker occurs twice; InvalidArgument
+  /// when a span's or a stamp's phase is no phase, the stamps are not such as EncodeStamps can
+  /// store, or a part is of another round. Then nothing of the round is stored.
   virtual Status AddRound(const RoundRecord& round, const std::vector<WorkerRoundRecord>& workers,
-                          const std::vector<Span>& spans) = 0;
-  /// Spans that belong to no finished round (preparation, evaluation after the last round).
-  virtual Status AddSpans(const std::vector<Span>& spans) = 0;
+                          const Account& account) = 0;
+  /// What belongs to no finished round (preparation, evaluation after the last round). All of it or
+  /// none; InvalidArgument as AddRound.
+  virtual Status AddAccount(const Account& account) = 0;
+  /// Replaces an older estimate of the same worker and round. InvalidArgument for a method that is
+  /// none, and for a drift that is no number.
+  virtual Status AddClock(std::optional<uint32_t> round, const ClockEstimate& estimate) = 0;
   /// A second evaluation after the same number of rounds replaces the first: the parameters are the
   /// same.
   virtual Status AddEvaluation(const EvaluationRecord& evaluation) = 0;
   virtual Status AddEvent(const EventRecord& event) = 0;
 
-  // Readers: rows by round and worker (spans: in order of recording), DataLoss for a value that
-  // cannot be.
+  // Readers: rows by round and worker (an account's: in order of storing), DataLoss for a value
+  // that cannot be. What a file of an older version does not have is empty, or 0.
   virtual StatusOr<std::optional<std::string>> GetMeta(const std::string& key) const = 0;
   virtual StatusOr<std::map<std::string, std::string>> Meta() const = 0;
   virtual StatusOr<std::vector<WorkerRecord>> Workers() const = 0;
   virtual StatusOr<std::vector<RoundRecord>> Rounds() const = 0;
   virtual StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const = 0;
   virtual StatusOr<std::vector<Span>> Spans() const = 0;
+  virtual StatusOr<std::vector<ChunkStamps>> Stamps() const = 0;
+  virtual StatusOr<std::vector<ProcessSample>> Samples() const = 0;
+  virtual StatusOr<std::vector<MemoryRecord>> Memory() const = 0;
+  virtual StatusOr<std::vector<ClockProbe>> Probes() const = 0;
+  /// By worker, then by round; a worker's final estimate is its last.
+  virtual StatusOr<std::vector<ClockRecord>> Clocks() const = 0;
   virtual StatusOr<std::vector<EvaluationRecord>> Evaluations() const = 0;
   virtual StatusOr<std::vector<EventRecord>> Events() const = 0;
 };

@@ -113,10 +113,10 @@ TEST_F(RunDatabaseDamage, AnotherProgramsDatabaseIsDataLoss) {
 
 TEST_F(RunDatabaseDamage, ANewerVersionIsAFailedPrecondition) {
   SampleBytes();
-  { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 3"); }
+  { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 4"); }
   const Status status = ReadAll();
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("schema version 3"));
+  EXPECT_THAT(status.message(), HasSubstr("schema version 4"));
 }
 
 TEST_F(RunDatabaseDamage, AMissingTableIsDataLoss) {

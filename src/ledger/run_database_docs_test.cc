@@ -178,7 +178,7 @@ TEST(RecordedRun, ItsViewComputesTheExchangeAsSpanMathDoes) {
   {
     auto database = *RunDatabase::Create(path);
     for (uint32_t i = 1; i <= rounds.size(); ++i)
-      ASSERT_TRUE(database->AddRound({.round = i}, {}, rounds[i - 1]).ok());
+      ASSERT_TRUE(database->AddRound({.round = i}, {}, {.spans = rounds[i - 1]}).ok());
   }
   {
     SQLite::Database database(path);
@@ -209,7 +209,7 @@ TEST(RecordedRun, ItsViewsSurviveTheLargestValues) {
                     ->AddRound({.round = 1},
                                {{1, 0, kHuge, 1, "x", 1, kHuge, kHuge},
                                 {1, 1, kHuge, 1, "x", 1, kHuge, kHuge}},
-                               {span, span, train, verify})
+                               {.spans = {span, span, train, verify}})
                     .ok());
   }
   {

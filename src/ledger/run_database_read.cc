@@ -1,20 +1,10 @@
 // Reading: each function is one SELECT, checked value by value.
+#include "ledger/clock_method.h"
 #include "ledger/sqlite_border.h"
 #include "ledger/sqlite_run_database.h"
 
 namespace interlude::internal {
 namespace {
-
-template <typename Record, typename Fill>
-std::vector<Record> Select(SQLite::Database& database, const char* sql, Fill fill) {
-  std::vector<Record> records;
-  SQLite::Statement statement(database, sql);
-  while (statement.executeStep()) {
-    const Row row(statement);
-    records.push_back(fill(row));
-  }
-  return records;
-}
 
 WorkerRecord ReadWorker(const Row& row) {
   WorkerRecord worker;
@@ -58,27 +48,24 @@ WorkerRoundRecord ReadWorkerRound(const Row& row) {
   part.repaired_chunks = row.Fitting<uint32_t>(5);
   part.upload_bytes = row.Fitting<uint64_t>(6);
   part.download_bytes = row.Fitting<uint64_t>(7);
+  part.scaled_chunks = row.Fitting<uint32_t>(8);
+  part.cut_share = row.Real(9);
   return part;
 }
 
-Span ReadSpan(const Row& row) {
-  const std::string name = row.Text(1);
-  const std::optional<Phase> phase = PhaseFromName(name);
-  if (!phase) row.Refuse(1, "'" + name + "'");
-  Span span;
-  span.phase = *phase;
-  span.round = row.Fitting<uint32_t>(0);
-  span.recorded_by = row.Fitting<int32_t>(2);
-  span.about_worker = row.Fitting<int32_t>(3);
-  span.begin_ns = row.Integer(4);
-  span.end_ns = row.Integer(5);
-  span.busy_ns = row.Integer(6);
-  span.cpu_ns = row.Integer(7);
-  span.run_delay_ns = row.Integer(8);
-  span.bytes = row.Fitting<uint64_t>(9);
-  span.chunks = row.Fitting<uint32_t>(10);
-  span.ok = row.Integer(11) != 0;
-  return span;
+ClockRecord ReadClock(const Row& row) {
+  const std::optional<ClockMethod> method = ClockMethodFromName(row.Text(2));
+  if (!method) row.Refuse(2, "'" + row.Text(2) + "'");
+  ClockRecord clock;
+  clock.estimate.worker = row.Fitting<int32_t>(0);
+  if (!row.IsNull(1)) clock.round = row.Fitting<uint32_t>(1);
+  clock.estimate.method = *method;
+  clock.estimate.at_ns = row.Integer(3);
+  clock.estimate.offset_ns = row.Integer(4);
+  clock.estimate.drift = row.Real(5);
+  clock.estimate.error_ns = row.Integer(6);
+  clock.estimate.probes = row.Fitting<uint32_t>(7);
+  return clock;
 }
 
 EvaluationRecord ReadEvaluation(const Row& row) {
@@ -142,22 +129,14 @@ StatusOr<std::vector<RoundRecord>> SqliteRunDatabase::Rounds() const {
 StatusOr<std::vector<WorkerRoundRecord>> SqliteRunDatabase::WorkerRounds() const {
   return AtBorder(
       Context("reading worker_rounds"), [&]() -> StatusOr<std::vector<WorkerRoundRecord>> {
-        return Select<WorkerRoundRecord>(database_,
-                                         "SELECT round, worker, samples, mean_loss, root_hash, "
-                                         "repaired_chunks, upload_bytes, download_bytes "
-                                         "FROM worker_rounds ORDER BY round, worker",
-                                         ReadWorkerRound);
+        return Select<WorkerRoundRecord>(
+            database_,
+            fmt::format("SELECT round, worker, samples, mean_loss, root_hash, repaired_chunks, "
+                        "upload_bytes, download_bytes, {} FROM worker_rounds "
+                        "ORDER BY round, worker",
+                        version_ < 3 ? "0, 0.0" : "scaled_chunks, cut_share"),
+            ReadWorkerRound);
       });
-}
-
-StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const {
-  return AtBorder(Context("reading spans"), [&]() -> StatusOr<std::vector<Span>> {
-    return Select<Span>(
-        database_,
-        "SELECT round, phase, recorded_by, about_worker, begin_ns, end_ns, busy_ns, cpu_ns, "
-        "run_delay_ns, bytes, chunks, ok FROM spans ORDER BY id",
-        ReadSpan);
-  });
 }
 
 StatusOr<std::vector<EvaluationRecord>> SqliteRunDatabase::Evaluations() const {
@@ -174,6 +153,18 @@ StatusOr<std::vector<EventRecord>> SqliteRunDatabase::Events() const {
     return Select<EventRecord>(
         database_, "SELECT at_ns, round, worker, kind, text FROM events ORDER BY at_ns, id",
         ReadEvent);
+  });
+}
+
+StatusOr<std::vector<ClockRecord>> SqliteRunDatabase::Clocks() const {
+  using Clocks = std::vector<ClockRecord>;
+  if (version_ < 3) return Clocks();
+  return AtBorder(Context("reading clocks"), [&]() -> StatusOr<Clocks> {
+    return Select<ClockRecord>(
+        database_,
+        "SELECT worker, round, method, at_ns, offset_ns, drift, error_ns, probes FROM clocks "
+        "ORDER BY worker, round IS NULL, round",
+        ReadClock);
   });
 }
 

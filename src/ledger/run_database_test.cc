@@ -53,8 +53,8 @@ TEST_F(RunDatabaseTest, EverythingWrittenIsReadBackTheSame) {
     ASSERT_TRUE(database.SetMeta("config", "new").ok());
     ASSERT_TRUE(database.AddWorker(worker).ok());
     ASSERT_TRUE(database.WorkerLeft(3, 99, "lost").ok());
-    ASSERT_TRUE(database.AddRound(round, {part}, {span}).ok());
-    ASSERT_TRUE(database.AddSpans({other}).ok());
+    ASSERT_TRUE(database.AddRound(round, {part}, {.spans = {span}}).ok());
+    ASSERT_TRUE(database.AddAccount({.spans = {other}}).ok());
     ASSERT_TRUE(database.AddEvaluation({6, 10, 9, 0.125}).ok());
     ASSERT_TRUE(database.AddEvent({50, 5u, 3, "worker_left", "gone"}).ok());
     ASSERT_TRUE(database.AddEvent({40, {}, kNoWorker, "note", "first"}).ok());
@@ -64,7 +64,7 @@ TEST_F(RunDatabaseTest, EverythingWrittenIsReadBackTheSame) {
   const RunDatabase& database = **opened;
   EXPECT_EQ(*database.GetMeta("config"), "new");
   EXPECT_EQ(*database.GetMeta("absent"), std::nullopt);
-  EXPECT_EQ(*database.GetMeta("schema_version"), "2");
+  EXPECT_EQ(*database.GetMeta("schema_version"), "3");
 
   const auto workers = *database.Workers();
   ASSERT_EQ(workers.size(), 1u);
@@ -147,7 +147,8 @@ TEST_F(RunDatabaseTest, ExtremeValuesAreStoredAndReadBack) {
                   kWide};
   ASSERT_TRUE(database
                   ->AddRound({kWide, kLeast, kMost, 0, 0, 0, 0, odd, kWide, kHuge, nan},
-                             {{kWide, -7, kHuge, inf, odd, kWide, kHuge, kHuge}}, {span, span})
+                             {{kWide, -7, kHuge, inf, odd, kWide, kHuge, kHuge}},
+                             {.spans = {span, span}})
                   .ok());
   ASSERT_TRUE(database->AddEvent({kLeast, kWide, 0, odd, odd}).ok());
 
@@ -175,13 +176,13 @@ TEST_F(RunDatabaseTest, ARoundIsStoredWholeOrNotAtAll) {
     EXPECT_TRUE(database->Spans()->empty());
   };
 
-  const Status twice = database->AddRound({.round = 1}, {part, part}, {span});
+  const Status twice = database->AddRound({.round = 1}, {part, part}, {.spans = {span}});
   EXPECT_EQ(twice.code(), StatusCode::kAlreadyExists) << twice.ToString();
   EXPECT_THAT(twice.message(), HasSubstr("adding round 1"));
   expect_empty();
 
   const Span unknown{.phase = static_cast<Phase>(77), .round = 1};
-  const Status no_phase = database->AddRound({.round = 1}, {part}, {span, unknown});
+  const Status no_phase = database->AddRound({.round = 1}, {part}, {.spans = {span, unknown}});
   EXPECT_EQ(no_phase.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(no_phase.message(), HasSubstr("77"));
   expect_empty();
@@ -189,15 +190,16 @@ TEST_F(RunDatabaseTest, ARoundIsStoredWholeOrNotAtAll) {
   EXPECT_EQ(database->AddRound({.round = 2}, {part}, {}).code(), StatusCode::kInvalidArgument);
   expect_empty();
 
-  ASSERT_TRUE(database->AddRound({.round = 1}, {part}, {span}).ok());
-  EXPECT_EQ(database->AddRound({.round = 1}, {}, {span}).code(), StatusCode::kAlreadyExists);
+  ASSERT_TRUE(database->AddRound({.round = 1}, {part}, {.spans = {span}}).ok());
+  EXPECT_EQ(database->AddRound({.round = 1}, {}, {.spans = {span}}).code(),
+            StatusCode::kAlreadyExists);
   EXPECT_EQ(database->Spans()->size(), 1u);
 }
 
 TEST_F(RunDatabaseTest, SpansAreAddedAllOrNone) {
   auto database = InMemory();
   const Span good{.phase = Phase::kPrepare};
-  EXPECT_EQ(database->AddSpans({good, {.phase = static_cast<Phase>(0)}}).code(),
+  EXPECT_EQ(database->AddAccount({.spans = {good, {.phase = static_cast<Phase>(0)}}}).code(),
             StatusCode::kInvalidArgument);
   EXPECT_TRUE(database->Spans()->empty());
 }
@@ -257,7 +259,7 @@ TEST_F(RunDatabaseTest, AnOpenedDatabaseIsNotWritten) {
   EXPECT_EQ(opened->AddWorker({}).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(opened->WorkerLeft(0, 0, "").code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(opened->AddRound({}, {}, {}).code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(opened->AddSpans({}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(opened->AddAccount({}).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(opened->AddEvaluation({}).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(opened->AddEvent({}).code(), StatusCode::kFailedPrecondition);
 }

@@ -1,68 +1,13 @@
 // Writing: each function is one transaction. Column order is that of ledger/schema.cc.
 #include <cmath>
 
-#include "ledger/sqlite_border.h"
+#include "ledger/account_tables.h"
+#include "ledger/clock_method.h"
+#include "ledger/sqlite_binder.h"
 #include "ledger/sqlite_run_database.h"
 
 namespace interlude::internal {
 namespace {
-
-/// Binds a row's values one after the other, by kind of value.
-class Binder {
- public:
-  explicit Binder(SQLite::Statement& statement) : statement_(statement) {}
-
-  Binder& Integer(int64_t value) {
-    return Then([&](int i) { statement_.bind(i, value); });
-  }
-  Binder& Count(uint64_t value) { return Integer(ToSqlInteger(value)); }
-  Binder& Text(const std::string& value) {
-    return Then([&](int i) { statement_.bind(i, value); });
-  }
-  Binder& Null() {
-    return Then([&](int i) { statement_.bind(i); });
-  }
-  /// SQLite has no NaN; it is NULL.
-  Binder& Real(double value) {
-    if (std::isnan(value)) return Null();
-    return Then([&](int i) { statement_.bind(i, value); });
-  }
-  template <typename T>
-  Binder& IntegerOrNull(const std::optional<T>& value) {
-    return value ? Integer(*value) : Null();
-  }
-
- private:
-  template <typename Bind>
-  Binder& Then(Bind bind) {
-    bind(++index_);
-    return *this;
-  }
-  SQLite::Statement& statement_;
-  int index_ = 0;
-};
-
-void InsertSpans(SQLite::Database& database, const std::vector<Span>& spans) {
-  SQLite::Statement insert(database,
-                           "INSERT INTO spans VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  for (const Span& span : spans) {
-    Binder(insert)
-        .Integer(span.round)
-        .Text(std::string(PhaseName(span.phase)))
-        .Integer(span.recorded_by)
-        .Integer(span.about_worker)
-        .Integer(span.begin_ns)
-        .Integer(span.end_ns)
-        .Integer(span.busy_ns)
-        .Integer(span.cpu_ns)
-        .Integer(span.run_delay_ns)
-        .Count(span.bytes)
-        .Integer(span.chunks)
-        .Integer(span.ok ? 1 : 0);
-    insert.exec();
-    insert.reset();
-  }
-}
 
 void InsertRound(SQLite::Database& database, const RoundRecord& round) {
   SQLite::Statement insert(database, "INSERT INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -82,7 +27,8 @@ void InsertRound(SQLite::Database& database, const RoundRecord& round) {
 }
 
 void InsertWorkerRounds(SQLite::Database& database, const std::vector<WorkerRoundRecord>& parts) {
-  SQLite::Statement insert(database, "INSERT INTO worker_rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  SQLite::Statement insert(database,
+                           "INSERT INTO worker_rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const WorkerRoundRecord& part : parts) {
     Binder(insert)
         .Integer(part.round)
@@ -92,19 +38,12 @@ void InsertWorkerRounds(SQLite::Database& database, const std::vector<WorkerRoun
         .Text(part.root_hash)
         .Integer(part.repaired_chunks)
         .Count(part.upload_bytes)
-        .Count(part.download_bytes);
+        .Count(part.download_bytes)
+        .Integer(part.scaled_chunks)
+        .Real(part.cut_share);
     insert.exec();
     insert.reset();
   }
-}
-
-Status CheckPhases(const std::vector<Span>& spans) {
-  for (const Span& span : spans) {
-    if (PhaseFromNumber(static_cast<int>(span.phase))) continue;
-    return InvalidArgumentError("span of round {} from worker {}: {} is no phase", span.round,
-                                span.recorded_by, static_cast<int>(span.phase));
-  }
-  return OkStatus();
 }
 
 }  // namespace
@@ -162,9 +101,9 @@ Status SqliteRunDatabase::WorkerLeft(int32_t worker, int64_t at_ns, const std::s
 
 Status SqliteRunDatabase::AddRound(const RoundRecord& round,
                                    const std::vector<WorkerRoundRecord>& workers,
-                                   const std::vector<Span>& spans) {
+                                   const Account& account) {
   INTERLUDE_RETURN_IF_ERROR(CheckWritable());
-  INTERLUDE_RETURN_IF_ERROR(CheckPhases(spans));
+  INTERLUDE_RETURN_IF_ERROR(CheckAccount(account));
   for (const WorkerRoundRecord& part : workers) {
     if (part.round == round.round) continue;
     return InvalidArgumentError("round {} comes with worker {}'s part of round {}", round.round,
@@ -174,19 +113,43 @@ Status SqliteRunDatabase::AddRound(const RoundRecord& round,
     SQLite::Transaction transaction(database_);  // rolls back when anything below throws
     InsertRound(database_, round);
     InsertWorkerRounds(database_, workers);
-    InsertSpans(database_, spans);
+    InsertAccount(database_, account);
     transaction.commit();
     return OkStatus();
   });
 }
 
-Status SqliteRunDatabase::AddSpans(const std::vector<Span>& spans) {
+Status SqliteRunDatabase::AddAccount(const Account& account) {
   INTERLUDE_RETURN_IF_ERROR(CheckWritable());
-  INTERLUDE_RETURN_IF_ERROR(CheckPhases(spans));
-  return AtBorder(Context("adding spans"), [&] {
+  INTERLUDE_RETURN_IF_ERROR(CheckAccount(account));
+  return AtBorder(Context("adding an account"), [&] {
     SQLite::Transaction transaction(database_);
-    InsertSpans(database_, spans);
+    InsertAccount(database_, account);
     transaction.commit();
+    return OkStatus();
+  });
+}
+
+Status SqliteRunDatabase::AddClock(std::optional<uint32_t> round, const ClockEstimate& estimate) {
+  INTERLUDE_RETURN_IF_ERROR(CheckWritable());
+  const std::string_view method = ClockMethodName(estimate.method);
+  if (!ClockMethodFromName(method) || !std::isfinite(estimate.drift)) {
+    return InvalidArgumentError("clock of worker {}: method {}, drift {}", estimate.worker,
+                                static_cast<int>(estimate.method), estimate.drift);
+  }
+  return AtBorder(Context(fmt::format("adding the clock of worker {}", estimate.worker)), [&] {
+    SQLite::Statement insert(database_,
+                             "INSERT OR REPLACE INTO clocks VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)");
+    Binder(insert)
+        .Integer(estimate.worker)
+        .IntegerOrNull(round)
+        .Text(method)
+        .Integer(estimate.at_ns)
+        .Integer(estimate.offset_ns)
+        .Real(estimate.drift)
+        .Integer(estimate.error_ns)
+        .Integer(estimate.probes);
+    insert.exec();
     return OkStatus();
   });
 }

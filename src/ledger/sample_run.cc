@@ -140,7 +140,7 @@ Status AddPreparation(RunDatabase& database) {
   }
   spans.push_back({Phase::kReceive, kBeforeRounds, kNoWorker, 0, kStart - 12 * kMs,
                    kStart - 5 * kMs, 2 * kMs, 2 * kMs, 0, kBaseBytes, 4});
-  return database.AddSpans(spans);
+  return database.AddAccount({.spans = spans});
 }
 
 Status AddRoundTo(RunDatabase& database, const RoundRecord& round) {
@@ -153,7 +153,7 @@ Status AddRoundTo(RunDatabase& database, const RoundRecord& round) {
     AddWorkerSpans(round.round, worker, spans);
   }
   AddCoordinatorSpans(round, spans);
-  return database.AddRound(round, parts, spans);
+  return database.AddRound(round, parts, {.spans = spans});
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ Status WriteSampleRun(RunDatabase& database) {
                 (worker + 1) * 77'000 * kMs + (kSampleRounds + 1) * 3'000 * kMs, last)
         .Add(Phase::kEvaluate, 0, kEvaluateMs * kMs, kEvaluateMs * kMs);
   }
-  INTERLUDE_RETURN_IF_ERROR(database.AddSpans(last));
+  INTERLUDE_RETURN_IF_ERROR(database.AddAccount({.spans = last}));
   INTERLUDE_RETURN_IF_ERROR(database.AddEvaluation({kSampleRounds, 10'000, 8123, 0.52}));
   const int64_t left = begin + (kEvaluateMs + 12) * kMs;
   INTERLUDE_RETURN_IF_ERROR(database.WorkerLeft(1, left, "connection lost"));

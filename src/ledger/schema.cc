@@ -53,6 +53,8 @@ CREATE TABLE worker_rounds (
   repaired_chunks INTEGER NOT NULL,
   upload_bytes    INTEGER NOT NULL,
   download_bytes  INTEGER NOT NULL,
+  scaled_chunks   INTEGER NOT NULL,
+  cut_share       REAL NOT NULL,
   PRIMARY KEY (round, worker)
 ) STRICT, WITHOUT ROWID;
 
@@ -67,11 +69,88 @@ CREATE TABLE spans (
   busy_ns      INTEGER NOT NULL,
   cpu_ns       INTEGER NOT NULL,
   run_delay_ns INTEGER NOT NULL,
+  blocked_ns   INTEGER NOT NULL,
   bytes        INTEGER NOT NULL,
   chunks       INTEGER NOT NULL,
   ok           INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX spans_by_round ON spans (round, phase);
+
+CREATE TABLE chunk_stamps (
+  id           INTEGER NOT NULL PRIMARY KEY,
+  round        INTEGER NOT NULL,
+  phase        TEXT NOT NULL,
+  recorded_by  INTEGER NOT NULL,
+  about_worker INTEGER NOT NULL,
+  stamps       BLOB NOT NULL
+) STRICT;
+
+-- A column for each of kSampleFields, in its order.
+CREATE TABLE process_samples (
+  id                      INTEGER NOT NULL PRIMARY KEY,
+  recorded_by             INTEGER NOT NULL,
+  at_ns                   INTEGER NOT NULL,
+  interval_ns             INTEGER,
+  cpu_ns                  INTEGER,
+  run_delay_ns            INTEGER,
+  threads                 INTEGER,
+  major_faults            INTEGER,
+  minor_faults            INTEGER,
+  rss_bytes               INTEGER,
+  anonymous_bytes         INTEGER,
+  peak_rss_bytes          INTEGER,
+  disk_read_bytes         INTEGER,
+  disk_write_bytes        INTEGER,
+  throttled_ns            INTEGER,
+  throttled_periods       INTEGER,
+  cgroup_cpu_full_ns      INTEGER,
+  machine_busy_ns         INTEGER,
+  steal_ns                INTEGER,
+  cpu_some_ns             INTEGER,
+  memory_some_ns          INTEGER,
+  io_some_ns              INTEGER,
+  disk_busy_ns            INTEGER,
+  net_sent_bytes          INTEGER,
+  net_received_bytes      INTEGER,
+  tcp_sent_bytes          INTEGER,
+  tcp_retransmitted_bytes INTEGER,
+  tcp_busy_ns             INTEGER,
+  tcp_receiver_limited_ns INTEGER,
+  tcp_sender_limited_ns   INTEGER,
+  tcp_round_trip_ns       INTEGER
+) STRICT;
+
+CREATE TABLE memory (
+  id          INTEGER NOT NULL PRIMARY KEY,
+  recorded_by INTEGER NOT NULL,
+  at_ns       INTEGER NOT NULL,
+  owner       TEXT NOT NULL,
+  bytes       INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE clock_probes (
+  id           INTEGER NOT NULL PRIMARY KEY,
+  worker       INTEGER NOT NULL,
+  sent_ns      INTEGER NOT NULL,
+  received_ns  INTEGER NOT NULL,
+  replied_ns   INTEGER NOT NULL,
+  returned_ns  INTEGER NOT NULL,
+  run_delay_ns INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE clocks (
+  id        INTEGER NOT NULL PRIMARY KEY,
+  worker    INTEGER NOT NULL,
+  round     INTEGER,
+  method    TEXT NOT NULL CHECK (method IN ('none', 'minimum', 'envelope')),
+  at_ns     INTEGER NOT NULL,
+  offset_ns INTEGER NOT NULL,
+  drift     REAL NOT NULL,
+  error_ns  INTEGER NOT NULL,
+  probes    INTEGER NOT NULL
+) STRICT;
+-- One a worker and round; NULLs would all be different.
+CREATE UNIQUE INDEX clocks_by_worker ON clocks (worker, ifnull(round, -1));
 
 CREATE TABLE evaluations (
   after_rounds INTEGER NOT NULL PRIMARY KEY,
@@ -97,6 +176,7 @@ WITH per_process AS (
          total(busy_ns) / 1e9 AS busy_s,
          total(cpu_ns) / 1e9 AS cpu_s,
          total(run_delay_ns) / 1e9 AS run_delay_s,
+         total(blocked_ns) / 1e9 AS blocked_s,
          total(bytes) AS bytes,
          total(ok = 0) AS failed
   FROM spans GROUP BY round, phase, recorded_by, about_worker)
@@ -108,6 +188,7 @@ SELECT round, phase, side,
        max(busy_s) AS max_busy_s,
        max(cpu_s) AS max_cpu_s,
        max(run_delay_s) AS max_run_delay_s,
+       max(blocked_s) AS max_blocked_s,
        CAST(total(bytes) AS INTEGER) AS bytes,
        CAST(total(failed) AS INTEGER) AS failed
 FROM per_process JOIN phases USING (phase)

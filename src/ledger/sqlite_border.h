@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -66,5 +67,15 @@ class Row {
  private:
   const SQLite::Statement& statement_;
 };
+
+/// What `fill` makes of each row that `sql` selects. Throws SQLite::Exception.
+template <typename Record>
+std::vector<Record> Select(SQLite::Database& database, const std::string& sql,
+                           Record (*fill)(const Row&)) {
+  std::vector<Record> records;
+  SQLite::Statement statement(database, sql);
+  while (statement.executeStep()) records.push_back(fill(Row(statement)));
+  return records;
+}
 
 }  // namespace interlude::internal

@@ -15,16 +15,18 @@ namespace interlude::internal {
 
 class SqliteRunDatabase final : public RunDatabase {
  public:
-  /// `database` is open; for a writer the schema is there, for a reader a transaction is begun.
-  SqliteRunDatabase(SQLite::Database database, std::string path, bool writable);
+  /// `database` is open; for a writer the schema is there and the newest, for a reader a
+  /// transaction is begun.
+  SqliteRunDatabase(SQLite::Database database, std::string path, bool writable, int version);
   ~SqliteRunDatabase() override;
 
   Status SetMeta(const std::string& key, const std::string& value) override;
   Status AddWorker(const WorkerRecord& worker) override;
   Status WorkerLeft(int32_t worker, int64_t at_ns, const std::string& reason) override;
   Status AddRound(const RoundRecord& round, const std::vector<WorkerRoundRecord>& workers,
-                  const std::vector<Span>& spans) override;
-  Status AddSpans(const std::vector<Span>& spans) override;
+                  const Account& account) override;
+  Status AddAccount(const Account& account) override;
+  Status AddClock(std::optional<uint32_t> round, const ClockEstimate& estimate) override;
   Status AddEvaluation(const EvaluationRecord& evaluation) override;
   Status AddEvent(const EventRecord& event) override;
 
@@ -34,6 +36,11 @@ class SqliteRunDatabase final : public RunDatabase {
   StatusOr<std::vector<RoundRecord>> Rounds() const override;
   StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const override;
   StatusOr<std::vector<Span>> Spans() const override;
+  StatusOr<std::vector<ChunkStamps>> Stamps() const override;
+  StatusOr<std::vector<ProcessSample>> Samples() const override;
+  StatusOr<std::vector<MemoryRecord>> Memory() const override;
+  StatusOr<std::vector<ClockProbe>> Probes() const override;
+  StatusOr<std::vector<ClockRecord>> Clocks() const override;
   StatusOr<std::vector<EvaluationRecord>> Evaluations() const override;
   StatusOr<std::vector<EventRecord>> Events() const override;
 
@@ -45,6 +52,7 @@ class SqliteRunDatabase final : public RunDatabase {
   mutable SQLite::Database database_;
   const std::string path_;
   const bool writable_;
+  const int version_;  // of the schema
 };
 
 }  // namespace interlude::internal

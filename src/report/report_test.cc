@@ -41,7 +41,7 @@ RunSummary LongRun(uint32_t rounds, int32_t workers = 1) {
         database
             ->AddRound(
                 {.round = i, .begin_ns = i * 1'000'000'000ll, .end_ns = (i + 1) * 1'000'000'000ll},
-                {}, spans)
+                {}, {.spans = spans})
             .ok());
   }
   return *AnalyzeRun(*database);
@@ -103,7 +103,7 @@ TEST(RunReport, FitsTheWidthWithTheFiguresOfALargeModelToo) {
     ASSERT_TRUE(database
                     ->AddRound({i, i * 1108 * kSecond, (i + 1) * 1108 * kSecond, 0, 0, 0, 0, "x",
                                 16, 10'240'000, 12.3456},
-                               parts, spans)
+                               parts, {.spans = spans})
                     .ok());
   }
   ASSERT_TRUE(database->AddEvaluation({2, 10, 10, 0}).ok());
@@ -140,7 +140,8 @@ TEST(RunReport, WithSeveralWorkersTheHeadlineSaysOnWhichOfThemTheExchangeIsMeasu
 TEST(RunReport, WithoutAnExchangeFigureNoneIsClaimed) {
   auto database = *RunDatabase::Create(":memory:");
   const Span train{Phase::kTrain, 1, 0, kNoWorker, 0, 900'000'000, 900'000'000};
-  ASSERT_TRUE(database->AddRound({.round = 1, .end_ns = 1'000'000'000}, {}, {train}).ok());
+  ASSERT_TRUE(
+      database->AddRound({.round = 1, .end_ns = 1'000'000'000}, {}, {.spans = {train}}).ok());
   const RunSummary run = *AnalyzeRun(*database);
   EXPECT_THAT(FormatRunReport(run), Not(HasSubstr("the exchange took")));
   const auto json = nlohmann::json::parse(FormatRunJson(run));

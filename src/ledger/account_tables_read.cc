@@ -1,0 +1,136 @@
+// Reading what accounts are kept in: each function is one SELECT, checked value by value.
+#include "ledger/sqlite_border.h"
+#include "ledger/sqlite_run_database.h"
+
+namespace interlude::internal {
+namespace {
+
+Phase ReadPhase(const Row& row, int column) {
+  const std::string name = row.Text(column);
+  const std::optional<Phase> phase = PhaseFromName(name);
+  if (!phase) row.Refuse(column, "'" + name + "'");
+  return *phase;
+}
+
+Span ReadSpan(const Row& row) {
+  Span span;
+  span.round = row.Fitting<uint32_t>(0);
+  span.phase = ReadPhase(row, 1);
+  span.recorded_by = row.Fitting<int32_t>(2);
+  span.about_worker = row.Fitting<int32_t>(3);
+  span.begin_ns = row.Integer(4);
+  span.end_ns = row.Integer(5);
+  span.busy_ns = row.Integer(6);
+  span.cpu_ns = row.Integer(7);
+  span.run_delay_ns = row.Integer(8);
+  span.blocked_ns = row.Integer(9);
+  span.bytes = row.Fitting<uint64_t>(10);
+  span.chunks = row.Fitting<uint32_t>(11);
+  span.ok = row.Integer(12) != 0;
+  return span;
+}
+
+ChunkStamps ReadStamps(const Row& row) {
+  ChunkStamps stamps;
+  stamps.round = row.Fitting<uint32_t>(0);
+  stamps.phase = ReadPhase(row, 1);
+  stamps.recorded_by = row.Fitting<int32_t>(2);
+  stamps.about_worker = row.Fitting<int32_t>(3);
+  StatusOr<std::vector<ChunkStamp>> decoded = DecodeStamps(row.Text(4));
+  if (!decoded.ok()) row.Refuse(4, fmt::format("({})", decoded.status().message()));
+  stamps.stamps = std::move(decoded).value();
+  return stamps;
+}
+
+ProcessSample ReadSample(const Row& row) {
+  ProcessSample sample;
+  sample.recorded_by = row.Fitting<int32_t>(0);
+  sample.at_ns = row.Integer(1);
+  int column = 2;
+  for (const SampleField& field : kSampleFields) {
+    sample.*field.value = row.IsNull(column) ? kUnknownFigure : row.Integer(column);
+    ++column;
+  }
+  return sample;
+}
+
+MemoryRecord ReadMemory(const Row& row) {
+  MemoryRecord memory;
+  memory.recorded_by = row.Fitting<int32_t>(0);
+  memory.at_ns = row.Integer(1);
+  memory.owner = row.Text(2);
+  memory.bytes = row.Integer(3);
+  return memory;
+}
+
+ClockProbe ReadProbe(const Row& row) {
+  ClockProbe probe;
+  probe.worker = row.Fitting<int32_t>(0);
+  probe.sent_ns = row.Integer(1);
+  probe.received_ns = row.Integer(2);
+  probe.replied_ns = row.Integer(3);
+  probe.returned_ns = row.Integer(4);
+  probe.run_delay_ns = row.Integer(5);
+  return probe;
+}
+
+std::string SelectSamples() {
+  std::string sql = "SELECT recorded_by, at_ns";
+  for (const SampleField& field : kSampleFields) sql += fmt::format(", {}", field.name);
+  return sql + " FROM process_samples ORDER BY id";
+}
+
+}  // namespace
+
+StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const {
+  return AtBorder(Context("reading spans"), [&]() -> StatusOr<std::vector<Span>> {
+    return Select<Span>(
+        database_,
+        fmt::format(
+            "SELECT round, phase, recorded_by, about_worker, begin_ns, end_ns, busy_ns, cpu_ns, "
+            "run_delay_ns, {}, bytes, chunks, ok FROM spans ORDER BY id",
+            version_ < 3 ? "0" : "blocked_ns"),
+        ReadSpan);
+  });
+}
+
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::Stamps() const {
+  using Records = std::vector<ChunkStamps>;
+  if (version_ < 3) return Records();
+  return AtBorder(Context("reading chunk_stamps"), [&]() -> StatusOr<Records> {
+    return Select<ChunkStamps>(
+        database_,
+        "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps ORDER BY id",
+        ReadStamps);
+  });
+}
+
+StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::Samples() const {
+  using Records = std::vector<ProcessSample>;
+  if (version_ < 3) return Records();
+  return AtBorder(Context("reading process_samples"), [&]() -> StatusOr<Records> {
+    return Select<ProcessSample>(database_, SelectSamples(), ReadSample);
+  });
+}
+
+StatusOr<std::vector<MemoryRecord>> SqliteRunDatabase::Memory() const {
+  using Records = std::vector<MemoryRecord>;
+  if (version_ < 3) return Records();
+  return AtBorder(Context("reading memory"), [&]() -> StatusOr<Records> {
+    return Select<MemoryRecord>(
+        database_, "SELECT recorded_by, at_ns, owner, bytes FROM memory ORDER BY id", ReadMemory);
+  });
+}
+
+StatusOr<std::vector<ClockProbe>> SqliteRunDatabase::Probes() const {
+  using Records = std::vector<ClockProbe>;
+  if (version_ < 3) return Records();
+  return AtBorder(Context("reading clock_probes"), [&]() -> StatusOr<Records> {
+    return Select<ClockProbe>(database_,
+                              "SELECT worker, sent_ns, received_ns, replied_ns, returned_ns, "
+                              "run_delay_ns FROM clock_probes ORDER BY id",
+                              ReadProbe);
+  });
+}
+
+}  // namespace interlude::internal
