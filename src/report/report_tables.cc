@@ -27,6 +27,12 @@ std::string Percents(const Spread& shares) {
                      100 * shares.max);
 }
 
+/// Moments and waits between the phases, and the round itself: no columns of their own.
+bool StandsBetween(Phase phase) {
+  return phase == Phase::kAwaitRound || phase == Phase::kStart || phase == Phase::kReport ||
+         phase == Phase::kRound;
+}
+
 const PhaseSummary* FindPhase(const RoundSummary& round, Phase phase) {
   for (const PhaseSummary& summary : round.phases) {
     if (summary.phase == phase) return &summary;
@@ -131,7 +137,7 @@ std::string PhasesByRoundTable(const RunSummary& run, bool of_workers,
     const bool occurs =
         std::any_of(run.rounds.begin(), run.rounds.end(),
                     [&](const RoundSummary& round) { return FindPhase(round, phase) != nullptr; });
-    if (!occurs || IsWorkerPhase(phase) != of_workers || phase == Phase::kRound) continue;
+    if (!occurs || IsWorkerPhase(phase) != of_workers || StandsBetween(phase)) continue;
     columns.push_back(phase);
     header.emplace_back(PhaseName(phase));
   }
