@@ -377,9 +377,19 @@ class PageTest(unittest.TestCase):
             source.report = json.dumps(self.report("empty"))
             self.browser.open(source.address, *SIZES["desktop"])
             self.assertEqual(self.text(".headline"), "No round has finished yet.")
-            source.report = json.dumps(self.report("small"))
+            source.report = json.dumps({**self.report("small"), "findings": page_fixtures.FINDINGS[1:2]})
             self.await_text(".headline", "A median round took")
             self.assertEqual(self.browser.complaints(), [])
+            self.focus("#findings summary")
+            self.browser.press("Enter")
+            self.browser.evaluate("document.querySelector('#table details').open = true")
+            source.report = json.dumps({**self.report("small"), "meta": {"title": "later"},
+                                        "findings": page_fixtures.FINDINGS[:2]})
+            self.await_text("#title", "later")
+            self.assertEqual(self.focused(), "finding-neighbours")  # the reader's place is kept
+            self.assertTrue(self.browser.evaluate(
+                "document.querySelector('#finding-neighbours').parentNode.open && "
+                "document.querySelector('#table details').open"))
             source.report = None
             self.await_text("#notice", "No news from the coordinator")
             self.assertIn("A median round took", self.text(".headline"))

@@ -1,5 +1,5 @@
 // The findings: what was found, how sure that is, what it costs, and how to see it for oneself.
-import {bodyOf, d3, notice} from "./dom.js";
+import {bodyOf, d3, focusedId, notice, refocus} from "./dom.js";
 import {NOT_RECORDED, duration, isNumber, percent} from "./format.js";
 
 export function drawFindings(model) {
@@ -12,12 +12,14 @@ export function drawFindings(model) {
     notice(body, "Nothing found: no worker, host or link stood out.");
     return;
   }
+  const focused = focusedId(body);
   const open = new Set();
   body.selectAll("details[open]").each(function () { open.add(this.dataset.id); });
   const list = body.html("").append("ol").attr("class", "findings");
   const sorted = model.findings.slice()
       .sort((a, b) => (b.saves_ns_per_round ?? 0) - (a.saves_ns_per_round ?? 0));
   for (const finding of sorted) drawFinding(list, finding, open.has(String(finding.id)));
+  refocus(focused);
 }
 
 function drawFinding(list, finding, open) {
@@ -44,7 +46,7 @@ function drawFinding(list, finding, open) {
 
 function drawEvidence(item, finding, open) {
   const details = item.append("details").attr("data-id", finding.id).property("open", open);
-  details.append("summary").text("Evidence");
+  details.append("summary").attr("id", "finding-" + finding.id).text("Evidence");
   details.append("ul").selectAll("li").data(finding.evidence ?? []).enter().append("li")
       .each(function (text) { addText(d3.select(this), text); });
   if (!finding.records) return;

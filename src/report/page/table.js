@@ -1,5 +1,5 @@
 // The rounds of the window as a table, and what happened in the run.
-import {bodyOf, d3, notice} from "./dom.js";
+import {bodyOf, focusedId, notice, refocus} from "./dom.js";
 import {DASH, bytes, isNumber, number, percent, seconds} from "./format.js";
 import {FAMILIES} from "./kinds.js";
 import {state, windowOf} from "./state.js";
@@ -23,12 +23,17 @@ const COLUMNS = [
 
 export function drawTable(model) {
   const body = bodyOf("table");
+  const focused = focusedId(body);
+  const open = !body.select("details[open]").empty();
+  const scrolled = body.select(".scroll").node()?.scrollLeft ?? 0;
   if (!model.rounds.length) {
     notice(body, "No round has finished yet.");
   } else {
     drawRounds(body.html(""), model);
   }
-  if (model.events.length) drawEvents(body, model.events);
+  if (model.events.length) drawEvents(body, model.events, open);
+  body.select(".scroll").property("scrollLeft", scrolled);
+  refocus(focused);
 }
 
 function drawRounds(body, model) {
@@ -36,8 +41,8 @@ function drawRounds(body, model) {
   const rounds = model.rounds.slice(first, first + size);
   const used = COLUMNS.filter(([, text]) => rounds.some(round => text(round) !== DASH));
   const scroll = body.append("div")
-      .attr({class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of rounds"});
-  const table = scroll.append("table").attr("class", "figures");
+      .attr({class: "scroll", id: "table-scroll", tabindex: 0, role: "region", "aria-label": "Table of rounds"});
+  const table = scroll.append("table").attr("class", "figures rounds");
   table.append("caption").attr("class", "unseen").text("Rounds, in seconds where no unit is named");
   const head = table.append("thead").append("tr");
   head.append("th").attr("scope", "col").text("Round");
@@ -50,10 +55,10 @@ function drawRounds(body, model) {
       .attr("class", "number").text(text => text);
 }
 
-function drawEvents(body, events) {
-  const details = body.append("details");
+function drawEvents(body, events, open) {
+  const details = body.append("details").property("open", open);
   const shown = events.slice(-MOST_EVENTS);
-  details.append("summary").text("Events" + (shown.length < events.length ?
+  details.append("summary").attr("id", "events").text("Events" + (shown.length < events.length ?
       ", the last " + shown.length + " of " + events.length : " (" + events.length + ")"));
   const lines = details.append("ul").selectAll("li").data(shown).enter().append("li");
   lines.text(event => (isNumber(event.round) ? "Round " + event.round + ": " : "") + event.text);

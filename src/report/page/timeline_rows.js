@@ -17,7 +17,7 @@ export function expandedAtFirst(round) {
 export function rowsOf(model, round, mode, expanded) {
   const spans = model.timeline.get(round.round);
   if (!spans?.length) return null;
-  const begin = roundBegin(spans);
+  const begin = isNumber(round.begin_ns) ? round.begin_ns : roundBegin(spans);
   const rows = [];
   if (round.pieces.length) {
     rows.push({kind: "path", label: "critical path", height: PATH_HEIGHT,
