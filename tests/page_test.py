@@ -165,6 +165,15 @@ class PageTest(unittest.TestCase):
             self.assertIn("not recorded in this run", self.text(f"#{section} .notice"))
         self.assertNotIn("agree", self.text(".tiles"))  # nobody said so
 
+    def test_differing_parameters_and_rounds_without_a_record_are_said(self):
+        report = json.loads(json.dumps(self.report("small")))
+        report["total"].update(hashes_agree=False, unrecorded_rounds=[4, 5])
+        report["rounds"][1]["disagreeing_workers"] = [1]
+        self.open(report)
+        self.assertIn("2 more without a record", self.text(".tiles"))
+        self.assertIn("differfirst: worker 1, round 2", self.text(".tiles .loud"))
+        self.assertIn("DIFFERS", self.text("#table"))
+
     def test_an_object_without_fields_breaks_nothing(self):
         self.check_everywhere({})
 
@@ -210,7 +219,7 @@ class PageTest(unittest.TestCase):
                 return e === document.body || getComputedStyle(e).outlineStyle !== "none"; })()""")
             self.assertTrue(outlined, f"no outline on {self.focused()}")
         self.assertLessEqual({"path-chart", "timeline-chart", "memory-chart", "memory-process", "round-picked",
-                              "zoom-in", "TD", "SUMMARY"}, reached)
+                              "zoom-in", "table-scroll", "finding-neighbours", "TD"}, reached)
 
     def test_arrow_keys_move_along_the_critical_path_and_enter_picks_the_round(self):
         self.open(self.report("large"))

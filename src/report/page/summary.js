@@ -46,7 +46,9 @@ function tilesOf(model) {
   const hash = total.final_root_hash;
   return [
     ["Rounds", number(model.rounds.length, 0),
-     isNumber(total.wall_seconds) ? "in " + duration(total.wall_seconds * 1e9) : ""],
+     [isNumber(total.wall_seconds) ? "in " + duration(total.wall_seconds * 1e9) : null,
+      total.unrecorded_rounds?.length ? total.unrecorded_rounds.length + " more without a record" : null]
+         .filter(Boolean).join("; ")],
     ["Workers", number(model.workerIds.length, 0),
      !isNumber(total.workers_left) ? "" :
          total.workers_left ? count(total.workers_left, "worker") + " left" : "all stayed"],
