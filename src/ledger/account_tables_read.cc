@@ -6,9 +6,8 @@ namespace interlude::internal {
 namespace {
 
 Phase ReadPhase(const Row& row, int column) {
-  const std::string name = row.Text(column);
-  const std::optional<Phase> phase = PhaseFromName(name);
-  if (!phase) row.Refuse(column, "'" + name + "'");
+  const std::optional<Phase> phase = PhaseFromName(row.View(column));
+  if (!phase) row.Refuse(column, fmt::format("'{}'", row.View(column)));
   return *phase;
 }
 
@@ -36,7 +35,7 @@ ChunkStamps ReadStamps(const Row& row) {
   stamps.phase = ReadPhase(row, 1);
   stamps.recorded_by = row.Fitting<int32_t>(2);
   stamps.about_worker = row.Fitting<int32_t>(3);
-  StatusOr<std::vector<ChunkStamp>> decoded = DecodeStamps(row.Text(4));
+  StatusOr<std::vector<ChunkStamp>> decoded = DecodeStamps(row.View(4));
   if (!decoded.ok()) row.Refuse(4, fmt::format("({})", decoded.status().message()));
   stamps.stamps = std::move(decoded).value();
   return stamps;

@@ -1,5 +1,5 @@
 // Chunk stamps: when each chunk went through a phase; what the critical path of a pipelined round
-// is walked along. Kept and sent as compact bytes: about five of them a chunk. Plain values; any
+// is walked along. Kept and sent as compact bytes: about four of them a chunk. Plain values; any
 // thread.
 #pragma once
 
@@ -38,12 +38,15 @@ struct ChunkStamps {
 /// Most stamps of one phase of one round in a message or a database.
 inline constexpr size_t kMaxStamps = 1u << 20;
 
-/// For each stamp three LEB128 numbers, differences from the stamp before it (the first: from 0),
-/// the first two zigzag coded: chunk - (the one before + 1), begin - the begin before it in µs,
-/// then end - begin in µs.
+/// In order of their ends, for each stamp two or three LEB128 numbers; times in µs. First, four
+/// times the time from the end of the stamp before (the first: from 0) to the begin of this; where
+/// it begins before that, to its end instead, and one more; two more where its chunk is not the one
+/// after the chunk before (the first: not chunk 0). Then its length. Then, of the latter, how far
+/// off its chunk is, zigzag coded. docs/run-database.md has an example.
+///
+/// Stamps that are out of order are put in order. Precondition: 0 <= begin <= end.
 std::string EncodeStamps(const std::vector<ChunkStamp>& stamps);
-/// InvalidArgument for bytes that EncodeStamps cannot have made: a number cut short or too large, a
-/// negative time, more than kMaxStamps.
+/// InvalidArgument for bytes that EncodeStamps cannot have made, and for more than kMaxStamps.
 StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes);
 
 }  // namespace interlude

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/rng.h"
 
 namespace interlude {
@@ -16,6 +18,8 @@ std::vector<ChunkStamp> RandomStamps(Rng& rng, size_t count) {
     const auto chunk = static_cast<uint32_t>(rng() % 4 == 0 ? rng() : i);
     stamps.push_back({chunk, begin, begin + static_cast<int64_t>(rng() % 100'000) * 1000});
   }
+  std::stable_sort(stamps.begin(), stamps.end(),
+                   [](const ChunkStamp& a, const ChunkStamp& b) { return a.end_ns < b.end_ns; });
   return stamps;
 }
 
@@ -35,13 +39,40 @@ TEST(ChunkStamps, AreKeptInWholeMicroseconds) {
   EXPECT_EQ(*back, (std::vector<ChunkStamp>{{7, 1'000, 5'000}}));
 }
 
-TEST(ChunkStamps, OfARoundInOrderTakeAboutFiveBytesEach) {
-  std::vector<ChunkStamp> stamps;
-  for (uint32_t c = 0; c < 300; ++c) {
-    const int64_t begin = int64_t{3'600'000'000'000} + c * int64_t{1'900'000};
-    stamps.push_back({c, begin, begin + 1'700'000});
-  }
-  EXPECT_LT(EncodeStamps(stamps).size(), 300 * 6u);
+TEST(ChunkStamps, ArePutInOrderOfTheirEnds) {
+  const auto back = DecodeStamps(EncodeStamps({{1, 0, 9'000}, {0, 0, 8'000}, {2, 8'000, 9'000}}));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(*back, (std::vector<ChunkStamp>{{0, 0, 8'000}, {1, 0, 9'000}, {2, 8'000, 9'000}}));
+}
+
+TEST(ChunkStamps, OfARoundInOrderTakeFourOrFiveBytesEach) {
+  const auto bytes_each = [](int64_t apart_ns, int64_t length_ns) {
+    std::vector<ChunkStamp> stamps;
+    for (uint32_t c = 0; c < 300; ++c) {
+      const int64_t begin = int64_t{3'600'000'000'000} + c * apart_ns;
+      stamps.push_back({c, begin, begin + length_ns});
+    }
+    return EncodeStamps(stamps).size() / 300;
+  };
+  EXPECT_EQ(bytes_each(1'900'000, 1'700'000), 4u);
+  EXPECT_EQ(bytes_each(1'900'000, 7'700'000), 4u);    // four at a time
+  EXPECT_EQ(bytes_each(45'000'000, 44'800'000), 5u);  // one at a time on a slow link
+}
+
+TEST(ChunkStamps, OfTheFirstAndLastChunkAndTheLastMomentComeBack) {
+  constexpr int64_t kLast = INT64_MAX / 1000 * 1000;
+  const std::vector<ChunkStamp> stamps = {
+      {0, 0, 0}, {1, 0, 0}, {UINT32_MAX, 0, kLast}, {UINT32_MAX, kLast, kLast}, {0, 0, kLast}};
+  const auto back = DecodeStamps(EncodeStamps(stamps));
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_EQ(*back, stamps);
+}
+
+TEST(ChunkStamps, NoChunkFollowsTheLast) {
+  const std::string last = EncodeStamps({{UINT32_MAX, 0, 0}});
+  EXPECT_TRUE(DecodeStamps(last).ok());
+  EXPECT_EQ(DecodeStamps(last + std::string(2, '\0')).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST(ChunkStamps, EveryTruncationIsAnErrorOrAShorterPrefix) {
@@ -56,18 +87,22 @@ TEST(ChunkStamps, EveryTruncationIsAnErrorOrAShorterPrefix) {
   }
 }
 
-TEST(ChunkStamps, AnyBytesGiveStampsInRangeOrAnError) {
+TEST(ChunkStamps, AnyBytesGiveStampsThatEncodeToThemOrAnError) {
   Rng rng(3);
+  size_t decoded = 0;
   for (int i = 0; i < 20'000; ++i) {
     std::string bytes(rng() % 40, '\0');
     for (char& byte : bytes) byte = static_cast<char>(rng() % 3 == 0 ? 0xFF : rng());
     const auto stamps = DecodeStamps(bytes);
     if (!stamps.ok()) continue;
+    ++decoded;
+    EXPECT_EQ(EncodeStamps(*stamps), bytes);
     for (const ChunkStamp& stamp : *stamps) {
       EXPECT_GE(stamp.begin_ns, 0);
       EXPECT_GE(stamp.end_ns, stamp.begin_ns);
     }
   }
+  EXPECT_GT(decoded, 100u);
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ namespace internal {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5000;
+/// Without SQLite's own locks, which cost more than reading a value: one thread at a time.
+constexpr int kOneThread = SQLITE_OPEN_NOMUTEX;
 constexpr char kMemory[] = ":memory:";
 
 void WritePhases(SQLite::Database& database) {
@@ -32,8 +34,17 @@ void WritePhases(SQLite::Database& database) {
   }
 }
 
+/// The log is taken over every 256 pages, which are 4 MiB.
+void BeginWriting(SQLite::Database& database) {
+  database.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 256");
+}
+
 void WriteSchema(SQLite::Database& database) {
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  // A round's chunk stamps are rows of one or two KB: few of them to a page of the usual 4 KiB
+  // would leave a fifth of the file empty.
+  database.exec("PRAGMA page_size = 16384");
+  BeginWriting(database);
   SQLite::Transaction transaction(database);
   database.exec(kRunDatabaseSchema);
   database.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
@@ -128,7 +139,7 @@ Status CheckIsOurs(SQLite::Database& database, const std::string& path) {
 }
 
 StatusOr<std::unique_ptr<RunDatabase>> OpenToGoOn(const std::string& path) {
-  SQLite::Database database(path, SQLite::OPEN_READWRITE, kBusyTimeoutMs);
+  SQLite::Database database(path, SQLite::OPEN_READWRITE | kOneThread, kBusyTimeoutMs);
   database.exec("PRAGMA trusted_schema = OFF");
   INTERLUDE_RETURN_IF_ERROR(CheckIsOurs(database, path));
   const int version = Pragma(database, "user_version");
@@ -138,13 +149,13 @@ StatusOr<std::unique_ptr<RunDatabase>> OpenToGoOn(const std::string& path) {
         "it",
         path, version);
   }
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  BeginWriting(database);
   return std::unique_ptr<RunDatabase>(
       new SqliteRunDatabase(std::move(database), path, /*writable=*/true, version));
 }
 
 StatusOr<std::unique_ptr<RunDatabase>> OpenChecked(const std::string& path) {
-  SQLite::Database database(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
+  SQLite::Database database(path, SQLite::OPEN_READONLY | kOneThread, kBusyTimeoutMs);
   // Files come from anywhere: no SQL inside them may call functions with side effects.
   database.exec("PRAGMA trusted_schema = OFF");
   database.exec("BEGIN");  // one snapshot for all readers, while the run may still be writing
@@ -187,8 +198,9 @@ StatusOr<std::unique_ptr<RunDatabase>> RunDatabase::Create(const std::string& pa
   if (path != kMemory) INTERLUDE_RETURN_IF_ERROR(internal::MakeEmptyFile(path));
   auto made = internal::AtBorder(
       fmt::format("making run database {}", path), [&]() -> StatusOr<std::unique_ptr<RunDatabase>> {
-        SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
-                                  internal::kBusyTimeoutMs);
+        SQLite::Database database(
+            path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | internal::kOneThread,
+            internal::kBusyTimeoutMs);
         internal::WriteSchema(database);
         return std::unique_ptr<RunDatabase>(new internal::SqliteRunDatabase(
             std::move(database), path, /*writable=*/true, kRunDatabaseVersion));

@@ -51,6 +51,11 @@ class RunDatabaseDamage : public ::testing::Test {
     INTERLUDE_RETURN_IF_ERROR(database->Rounds().status());
     INTERLUDE_RETURN_IF_ERROR(database->WorkerRounds().status());
     INTERLUDE_RETURN_IF_ERROR(database->Spans().status());
+    INTERLUDE_RETURN_IF_ERROR(database->Stamps().status());
+    INTERLUDE_RETURN_IF_ERROR(database->Samples().status());
+    INTERLUDE_RETURN_IF_ERROR(database->Memory().status());
+    INTERLUDE_RETURN_IF_ERROR(database->Probes().status());
+    INTERLUDE_RETURN_IF_ERROR(database->Clocks().status());
     INTERLUDE_RETURN_IF_ERROR(database->Evaluations().status());
     return database->Events().status();
   }
@@ -120,9 +125,13 @@ TEST_F(RunDatabaseDamage, ANewerVersionIsAFailedPrecondition) {
 }
 
 TEST_F(RunDatabaseDamage, AMissingTableIsDataLoss) {
-  SampleBytes();
-  { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("DROP TABLE events"); }
-  EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss);
+  for (const char* table :
+       {"events", "spans", "chunk_stamps", "process_samples", "memory", "clock_probes", "clocks"}) {
+    fs::remove(Path());
+    SampleBytes();
+    { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec(fmt::format("DROP TABLE {}", table)); }
+    EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss) << table;
+  }
 }
 
 TEST_F(RunDatabaseDamage, AViewWithoutEndInPlaceOfATableIsDataLoss) {
@@ -146,11 +155,41 @@ TEST_F(RunDatabaseDamage, AViewWithoutEndInPlaceOfATableIsDataLoss) {
   }
 }
 
+TEST_F(RunDatabaseDamage, AnUnknownMethodOfAClockIsDataLoss) {
+  SampleBytes();
+  {
+    SQLite::Database(Path(), SQLite::OPEN_READWRITE)
+        .exec("PRAGMA ignore_check_constraints = ON; UPDATE clocks SET method = 'guess'");
+  }
+  EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss);  // by SQLite's check of the file
+}
+
+TEST_F(RunDatabaseDamage, EveryTruncationOfTheStampsOfAFileIsReadOrDataLoss) {
+  SampleBytes();
+  SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("DELETE FROM chunk_stamps WHERE id > 1");
+  for (int cut = 0; cut < 40; ++cut) {
+    SQLite::Database(Path(), SQLite::OPEN_READWRITE)
+        .exec(
+            "UPDATE chunk_stamps SET stamps = substr(stamps, 1, length(stamps) - 1) "
+            "WHERE length(stamps) > 0");
+    const Status status = ReadAll();
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kDataLoss) << status.ToString();
+  }
+  EXPECT_TRUE(ReadAll().ok());  // nothing is left
+}
+
 TEST_F(RunDatabaseDamage, ValuesThatCannotBeAreDataLoss) {
-  for (const char* change : {"UPDATE spans SET phase = 'dance' WHERE id = 3",
-                             "UPDATE rounds SET samples = -1 WHERE round = 2",
-                             "UPDATE worker_rounds SET repaired_chunks = 4294967296",
-                             "UPDATE spans SET recorded_by = -3000000000 WHERE id = 9"}) {
+  for (const char* change :
+       {"UPDATE spans SET phase = 'dance' WHERE id = 3",
+        "UPDATE rounds SET samples = -1 WHERE round = 2",
+        "UPDATE worker_rounds SET repaired_chunks = 4294967296",
+        "UPDATE spans SET recorded_by = -3000000000 WHERE id = 9",
+        "UPDATE chunk_stamps SET phase = '' WHERE id = 5",
+        "UPDATE chunk_stamps SET stamps = substr(stamps, 1, 3) WHERE id = 5",
+        "UPDATE chunk_stamps SET round = -1", "UPDATE process_samples SET recorded_by = 4294967296",
+        "UPDATE memory SET recorded_by = 4294967296", "UPDATE clock_probes SET worker = 4294967296",
+        "UPDATE clocks SET round = -2 WHERE id = 2", "UPDATE clocks SET probes = -1",
+        "UPDATE worker_rounds SET scaled_chunks = -1"}) {
     fs::remove(Path());
     SampleBytes();
     { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec(change); }

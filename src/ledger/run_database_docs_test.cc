@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -80,7 +81,7 @@ TEST(RunDatabaseDocs, EachQueryGivesTheOutputThatThePageShows) {
     ++queries;
     EXPECT_EQ(RunQuery(database, sql), Between(page, "```text\n", "```", position)) << sql;
   }
-  EXPECT_GE(queries, 3u);
+  EXPECT_GE(queries, 6u);
 }
 
 TEST(RunDatabaseDocs, EveryTableViewAndColumnIsOnThePageAndNoOther) {
@@ -109,6 +110,20 @@ TEST(RunDatabaseDocs, EveryTableViewAndColumnIsOnThePageAndNoOther) {
   EXPECT_EQ(documented, schema);
 }
 
+TEST(RunDatabaseDocs, TheExampleOfChunkStampsIsWhatIsStored) {
+  size_t position = 0;
+  std::istringstream page(Between(DocsPage(), "```hex\n", "```", position));
+  std::string bytes;
+  for (std::string byte; page >> byte;)
+    bytes.push_back(static_cast<char>(std::stoi(byte, nullptr, 16)));
+  const std::vector<ChunkStamp> stamps = {
+      {0, 1'000'000, 3'000'000}, {1, 2'000'000, 3'500'000}, {3, 3'600'000, 5'000'000}};
+  EXPECT_EQ(EncodeStamps(stamps), bytes);
+  const auto decoded = DecodeStamps(bytes);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+  EXPECT_EQ(*decoded, stamps);
+}
+
 /// All content of a database as text.
 std::string Dump(SQLite::Database& database) {
   std::string text;
@@ -128,6 +143,47 @@ TEST(RecordedRun, OfVersion1IsStillRead) {
   ASSERT_TRUE(spans.ok()) << spans.status().ToString();
   EXPECT_TRUE(std::any_of(spans->begin(), spans->end(),
                           [](const Span& span) { return span.phase == Phase::kEncodeSync; }));
+}
+
+TEST(RecordedRun, OfVersion2IsStillRead) {
+  const auto opened = RunDatabase::OpenReadOnly(INTERLUDE_SOURCE_DIR "/testdata/run_db/v2.db");
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  const RunDatabase& database = **opened;
+  const auto spans = *database.Spans();
+  EXPECT_EQ(spans.size(), 203u);
+  EXPECT_TRUE(std::any_of(spans.begin(), spans.end(),
+                          [](const Span& span) { return span.phase == Phase::kMerge; }));
+  for (const Span& span : spans) EXPECT_EQ(span.blocked_ns, 0);
+  const auto parts = *database.WorkerRounds();
+  EXPECT_EQ(parts.size(), size_t{kSampleRounds} * kSampleWorkers);
+  for (const WorkerRoundRecord& part : parts) {
+    EXPECT_EQ(part.scaled_chunks, 0u);
+    EXPECT_EQ(part.cut_share, 0);
+  }
+  EXPECT_EQ(database.Rounds()->size(), kSampleRounds);
+}
+
+TEST(RecordedRun, OfAnOlderVersionHasNothingOfWhatCameLater) {
+  for (const char* name : {"v1.db", "v2.db"}) {
+    const auto database =
+        RunDatabase::OpenReadOnly(std::string(INTERLUDE_SOURCE_DIR "/testdata/run_db/") + name);
+    ASSERT_TRUE(database.ok()) << database.status().ToString();
+    EXPECT_TRUE((*database)->Stamps()->empty());
+    EXPECT_TRUE((*database)->Samples()->empty());
+    EXPECT_TRUE((*database)->Memory()->empty());
+    EXPECT_TRUE((*database)->Probes()->empty());
+    EXPECT_TRUE((*database)->Clocks()->empty());
+  }
+}
+
+TEST(RecordedRun, OfAnOlderVersionIsNotGoneOnWith) {
+  const std::string copy = ::testing::TempDir() + fmt::format("/older_{}.db", ::getpid());
+  for (const char* name : {"v1.db", "v2.db"}) {
+    std::filesystem::copy_file(std::string(INTERLUDE_SOURCE_DIR "/testdata/run_db/") + name, copy,
+                               std::filesystem::copy_options::overwrite_existing);
+    EXPECT_EQ(RunDatabase::Reopen(copy).status().code(), StatusCode::kFailedPrecondition);
+  }
+  ::unlink(copy.c_str());
 }
 
 TEST(RecordedRun, IsWhatTheSampleRunWrites) {

@@ -54,7 +54,7 @@ WorkerRoundRecord ReadWorkerRound(const Row& row) {
 }
 
 ClockRecord ReadClock(const Row& row) {
-  const std::optional<ClockMethod> method = ClockMethodFromName(row.Text(2));
+  const std::optional<ClockMethod> method = ClockMethodFromName(row.View(2));
   if (!method) row.Refuse(2, "'" + row.Text(2) + "'");
   ClockRecord clock;
   clock.estimate.worker = row.Fitting<int32_t>(0);
@@ -100,8 +100,8 @@ StatusOr<std::map<std::string, std::string>> SqliteRunDatabase::Meta() const {
   using Map = std::map<std::string, std::string>;
   return AtBorder(Context("reading meta"), [&]() -> StatusOr<Map> {
     Map meta;
-    SQLite::Statement statement(database_, "SELECT key, value FROM meta");
-    while (statement.executeStep()) meta[Row(statement).Text(0)] = Row(statement).Text(1);
+    ForEachRow(database_, "SELECT key, value FROM meta",
+               [&](const Row& row) { meta[row.Text(0)] = row.Text(1); });
     return meta;
   });
 }

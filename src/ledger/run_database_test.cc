@@ -260,6 +260,7 @@ TEST_F(RunDatabaseTest, AnOpenedDatabaseIsNotWritten) {
   EXPECT_EQ(opened->WorkerLeft(0, 0, "").code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(opened->AddRound({}, {}, {}).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(opened->AddAccount({}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(opened->AddClock({}, {}).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(opened->AddEvaluation({}).code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(opened->AddEvent({}).code(), StatusCode::kFailedPrecondition);
 }

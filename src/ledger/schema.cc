@@ -74,7 +74,7 @@ CREATE TABLE spans (
   chunks       INTEGER NOT NULL,
   ok           INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX spans_by_round ON spans (round, phase);
+CREATE INDEX spans_by_round ON spans (round);
 
 CREATE TABLE chunk_stamps (
   id           INTEGER NOT NULL PRIMARY KEY,

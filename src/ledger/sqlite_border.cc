@@ -1,6 +1,6 @@
 #include "ledger/sqlite_border.h"
 
-#include <sqlite3.h>
+#include <memory>
 
 namespace interlude::internal {
 
@@ -39,10 +39,22 @@ Status StatusFromSqlite(const SQLite::Exception& error, std::string_view what) {
   }
 }
 
-void Row::Refuse(int column, const std::string& value) const {
+void Row::Refuse(int column, std::string_view value) const {
   throw SQLite::Exception(fmt::format("column {} holds the impossible value {}",
-                                      statement_.getColumn(column).getName(), value),
+                                      sqlite3_column_name(statement_, column), value),
                           SQLITE_CORRUPT);
+}
+
+void ForEachRow(SQLite::Database& database, const std::string& sql,
+                const std::function<void(const Row&)>& take) {
+  sqlite3* const handle = database.getHandle();
+  sqlite3_stmt* made = nullptr;
+  int result = sqlite3_prepare_v2(handle, sql.c_str(), -1, &made, nullptr);
+  if (result != SQLITE_OK) throw SQLite::Exception(handle, result);
+  const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(made,
+                                                                             sqlite3_finalize);
+  while ((result = sqlite3_step(made)) == SQLITE_ROW) take(Row(made));
+  if (result != SQLITE_DONE) throw SQLite::Exception(handle, result);
 }
 
 }  // namespace interlude::internal

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -37,15 +39,22 @@ inline int64_t ToSqlInteger(uint64_t value) {
 }
 
 /// The columns of one row, with a check that each value fits. Throws SQLite::Exception
-/// (SQLITE_CORRUPT).
+/// (SQLITE_CORRUPT). On SQLite's own functions: SQLiteCpp counts references at each value, and a
+/// run has millions.
 class Row {
  public:
-  explicit Row(const SQLite::Statement& statement) : statement_(statement) {}
+  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
 
-  bool IsNull(int column) const { return statement_.isColumnNull(column); }
-  std::string Text(int column) const { return statement_.getColumn(column).getString(); }
-  int64_t Integer(int column) const { return statement_.getColumn(column).getInt64(); }
-  double Real(int column) const { return statement_.getColumn(column).getDouble(); }
+  bool IsNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  /// Good until the next row.
+  std::string_view View(int column) const {
+    const void* bytes = sqlite3_column_blob(statement_, column);
+    return {static_cast<const char*>(bytes),
+            static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+  }
+  std::string Text(int column) const { return std::string(View(column)); }
+  int64_t Integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  double Real(int column) const { return sqlite3_column_double(statement_, column); }
   /// NULL is NaN.
   double RealOrNan(int column) const {
     return IsNull(column) ? std::numeric_limits<double>::quiet_NaN() : Real(column);
@@ -62,19 +71,22 @@ class Row {
   }
 
   /// Says that the value of `column` cannot be.
-  [[noreturn]] void Refuse(int column, const std::string& value) const;
+  [[noreturn]] void Refuse(int column, std::string_view value) const;
 
  private:
-  const SQLite::Statement& statement_;
+  sqlite3_stmt* const statement_;
 };
+
+/// Calls `take` with each row that `sql` selects. Throws SQLite::Exception.
+void ForEachRow(SQLite::Database& database, const std::string& sql,
+                const std::function<void(const Row&)>& take);
 
 /// What `fill` makes of each row that `sql` selects. Throws SQLite::Exception.
 template <typename Record>
 std::vector<Record> Select(SQLite::Database& database, const std::string& sql,
                            Record (*fill)(const Row&)) {
   std::vector<Record> records;
-  SQLite::Statement statement(database, sql);
-  while (statement.executeStep()) records.push_back(fill(Row(statement)));
+  ForEachRow(database, sql, [&](const Row& row) { records.push_back(fill(row)); });
   return records;
 }
 
