@@ -2,7 +2,9 @@
 // between a worker's clock and the coordinator's is estimated. Plain values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "ledger/span.h"
 
@@ -20,9 +22,17 @@ struct ClockProbe {
   int64_t run_delay_ns = 0;
 
   /// The way there and back, without the coordinator's own time.
+  /// Defined where IsPossible.
   int64_t round_trip_ns() const { return (returned_ns - sent_ns) - (replied_ns - received_ns); }
+  /// False for what no pair of clocks shows: times before 0 or centuries ahead, an end before its
+  /// begin, a way that takes less than no time.
+  bool IsPossible() const;
   friend bool operator==(const ClockProbe&, const ClockProbe&) = default;
 };
+
+/// Drops impossible probes, and thins the others out until at most `most` are left: of each two
+/// neighbours the quicker one stays.
+void KeepQuickest(std::vector<ClockProbe>& probes, size_t most);
 
 /// How a clock's offset came to be known; the name is what run.db stores.
 enum class ClockMethod : uint8_t {
@@ -41,6 +51,7 @@ struct ClockEstimate {
   int64_t error_ns = 0;   // bound: half the smallest round trip, or what the envelope leaves open
   uint32_t probes = 0;    // that it rests on
 
+  /// Saturates where there is no such time; keeps the order of times.
   int64_t ToCoordinator(int64_t worker_ns) const;
   friend bool operator==(const ClockEstimate&, const ClockEstimate&) = default;
 };
