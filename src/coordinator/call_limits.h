@@ -26,6 +26,8 @@ inline constexpr std::chrono::seconds kFirstMessageWithin{30};
 inline constexpr std::chrono::seconds kLastWordsWithin{10};
 /// A worker has one upload and one download under way; of broken ones some may linger.
 inline constexpr uint32_t kMostBulkStreamsOfAWorker = 16;
+/// A worker has one call for clock probes; a broken one may linger.
+inline constexpr uint32_t kMostClockStreamsOfAWorker = 2;
 /// On one connection; gRPC lets further ones wait at the worker's end.
 inline constexpr int kMostStreamsOfAConnection = 32;
 /// Sessions beside those of the workers that the run was started for: newcomers, and broken ones
@@ -36,7 +38,8 @@ inline constexpr size_t kMostJoinBytes = 64 << 10;
 
 /// Threads that open calls may hold; each has one.
 constexpr int MostCallThreads(uint32_t workers) {
-  return static_cast<int>(workers * (1 + kMostBulkStreamsOfAWorker) + kSpareSessions);
+  return static_cast<int>(workers * (1 + kMostBulkStreamsOfAWorker + kMostClockStreamsOfAWorker) +
+                          kSpareSessions);
 }
 
 /// One call's place among at most `most`, while this lives. Any thread.
@@ -59,8 +62,8 @@ inline Status TooManyBulkStreams(WorkerId worker) {
                                 worker, kMostBulkStreamsOfAWorker);
 }
 
-/// Whether a worker says more than a right one would: 1000 messages within 10 s, and for each
-/// report of a round, of which the protocol takes one a round, some more. One thread.
+/// Whether a worker says more on one stream than a right one would: 1000 messages within 10 s, and
+/// for each report of a round, of which the protocol takes one a round, some more. One thread.
 class MessageRate {
  public:
   static constexpr int kMost = 1000;

@@ -30,6 +30,7 @@ class CoordinatorService final : public RawCoordinatorService {
                              v1::ChunkList* missing) override;
   grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                         PieceWriter* writer) override;
+  grpc::Status ProbeClock(grpc::ServerContext* context, ClockStream* stream) override;
 
  private:
   /// With the id that the worker may have, when it asks for none.

@@ -128,6 +128,84 @@ TEST_F(ServiceLimitsTest, OneDownloadTooManyOfAWorkerIsRefused) {
   coordinator_->Stop("the test is over");  // what lets the others end
 }
 
+/// One call of worker 0's for clock probes.
+class ClockCall {
+ public:
+  ClockCall(const TestConnection& connection, uint64_t session)
+      : stream_(connection.stub().ProbeClock(&context_)) {
+    request_.set_worker(0);
+    request_.set_session(session);
+  }
+  ~ClockCall() { context_.TryCancel(); }
+
+  bool Ask() { return stream_->Write(request_); }
+  bool Hear() { return stream_->Read(&reply); }
+  Status End() { return FromGrpc(stream_->Finish()); }
+
+  v1::ClockProbeReply reply;
+
+ private:
+  grpc::ClientContext context_;
+  v1::ClockProbeRequest request_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::ClockProbeRequest, v1::ClockProbeReply>> stream_;
+};
+
+TEST_F(ServiceLimitsTest, AClockProbeIsAnsweredWithTheCoordinatorsTime) {
+  TestSession session(connection_);
+  session.Join();
+  ClockCall call(connection_, session.token());
+  for (const int64_t seconds : {1000, 1007}) {
+    ASSERT_TRUE(call.Ask() && call.Hear());
+    EXPECT_EQ(call.reply.received_ns(), seconds * 1'000'000'000);
+    EXPECT_EQ(call.reply.replied_ns(), seconds * 1'000'000'000);
+    clock_.Advance(std::chrono::seconds(7));
+  }
+}
+
+TEST_F(ServiceLimitsTest, AClockProbeNeedsTheSessionsToken) {
+  TestSession session(connection_);
+  session.Join();
+  ClockCall call(connection_, session.token() ^ 1);
+  call.Ask();
+  EXPECT_FALSE(call.Hear());
+  EXPECT_EQ(call.End().code(), StatusCode::kPermissionDenied);
+}
+
+TEST_F(ServiceLimitsTest, ACallForClockProbesThatSaysNothingIsEnded) {
+  ClockCall call(connection_, 1);
+  const Status status = EndOnceTimePasses(
+      std::async(std::launch::async, [&] { return call.End(); }), kFirstMessageWithin);
+  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+}
+
+TEST_F(ServiceLimitsTest, OneCallForClockProbesTooManyOfAWorkerIsRefused) {
+  TestSession session(connection_);
+  session.Join();
+  std::deque<ClockCall> calls;
+  for (uint32_t i = 0; i < kMostClockStreamsOfAWorker; ++i) {
+    ClockCall& call = calls.emplace_back(connection_, session.token());
+    ASSERT_TRUE(call.Ask() && call.Hear());
+  }
+  ClockCall& one_more = calls.emplace_back(connection_, session.token());
+  one_more.Ask();
+  EXPECT_FALSE(one_more.Hear());
+  const Status status = one_more.End();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("worker 0 has 2 calls for clock probes"));
+}
+
+TEST_F(ServiceLimitsTest, AFloodOfClockProbesEndsTheirCallAndNotTheStay) {
+  TestSession session(connection_);
+  session.Join();
+  ClockCall call(connection_, session.token());
+  for (int i = 0; i < MessageRate::kMost; ++i) ASSERT_TRUE(call.Ask() && call.Hear()) << i;
+  call.Ask();
+  EXPECT_FALSE(call.Hear());
+  EXPECT_EQ(call.End().code(), StatusCode::kResourceExhausted);
+  session.Offer(TestLayout());
+  session.Expect<ProvideBaseMessage>();
+}
+
 /// Uploads that never say anything, on a connection of their own.
 class SilentUploads {
  public:
@@ -162,7 +240,7 @@ class SilentUploads {
 
 TEST_F(ServiceLimitsTest, ManyConnectionsCannotTakeManyThreads) {
   SilentUploads one(coordinator_->address());
-  SilentUploads two(coordinator_->address());  // 64 calls; a run of one worker has 33 threads
+  SilentUploads two(coordinator_->address());  // 64 calls; a run of one worker has 35 threads
   std::deque<Ending> endings;
   one.AwaitEnds(endings);
   two.AwaitEnds(endings);

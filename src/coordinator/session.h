@@ -37,6 +37,8 @@ struct Session {
   std::atomic<bool> member{false};
   /// Uploads and downloads that are under way.
   std::atomic<uint32_t> bulk_streams{0};
+  /// Its clock probes that are under way.
+  std::atomic<uint32_t> clock_streams{0};
 
   /// The round thread, when it lets an upload begin. Of several upload streams of one worker (a
   /// broken one may linger) only the newest may store: its generation, for Store.

@@ -17,6 +17,7 @@ constexpr char kSession[] = "/interlude.v1.Coordinator/Session";
 constexpr char kUpload[] = "/interlude.v1.Coordinator/Upload";
 constexpr char kMissingChunks[] = "/interlude.v1.Coordinator/MissingChunks";
 constexpr char kDownload[] = "/interlude.v1.Coordinator/Download";
+constexpr char kProbeClock[] = "/interlude.v1.Coordinator/ProbeClock";
 
 }  // namespace
 
@@ -46,6 +47,13 @@ RawCoordinatorService::RawCoordinatorService() {
       new grpc::internal::ServerStreamingHandler<Self, v1::DownloadRequest, grpc::ByteBuffer>(
           [](Self* self, grpc::ServerContext* context, const v1::DownloadRequest* request,
              PieceWriter* writer) { return self->Download(context, request, writer); },
+          this)));
+  AddMethod(new grpc::internal::RpcServiceMethod(
+      kProbeClock, RpcMethod::BIDI_STREAMING,
+      new grpc::internal::BidiStreamingHandler<Self, v1::ClockProbeRequest, v1::ClockProbeReply>(
+          [](Self* self, grpc::ServerContext* context, ClockStream* stream) {
+            return self->ProbeClock(context, stream);
+          },
           this)));
 }
 

@@ -17,6 +17,7 @@
 
 namespace interlude {
 
+using ClockStream = grpc::ServerReaderWriter<v1::ClockProbeReply, v1::ClockProbeRequest>;
 using SessionStream = grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::WorkerMessage>;
 /// UploadMessages.
 using UploadReader = grpc::ServerReader<grpc::ByteBuffer>;
@@ -37,6 +38,7 @@ class RawCoordinatorService : public grpc::Service {
                                      v1::ChunkList* missing) = 0;
   virtual grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                                 PieceWriter* writer) = 0;
+  virtual grpc::Status ProbeClock(grpc::ServerContext* context, ClockStream* stream) = 0;
 };
 
 /// A worker's end of the bulk calls. Any thread.

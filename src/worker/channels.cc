@@ -57,7 +57,9 @@ std::string LastFailure(const std::shared_ptr<grpc::Channel>& channel) {
 
 StatusOr<Channels> Connect(const std::string& address, const TransportKeys* keys,
                            Nanoseconds timeout, const std::function<bool()>& stop) {
-  Channels channels{.control = MakeChannel(address, keys), .bulk = MakeChannel(address, keys)};
+  Channels channels{.control = MakeChannel(address, keys),
+                    .bulk = MakeChannel(address, keys),
+                    .clock = MakeChannel(address, keys)};
   std::string trouble = "is it running, is the address right, does a firewall block it?";
   for (Nanoseconds waited{0}; waited < timeout; waited += kSlice) {
     if (stop())

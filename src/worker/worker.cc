@@ -14,6 +14,7 @@
 #include "wire/address.h"
 #include "worker/catch_up.h"
 #include "worker/channels.h"
+#include "worker/clock_prober.h"
 #include "worker/control_link.h"
 #include "worker/exchange.h"
 #include "worker/process_phase.h"
@@ -95,6 +96,8 @@ class Worker {
   Recorder recorder_;
   std::unique_ptr<BulkStub> bulk_;
   std::unique_ptr<ControlLink> control_;
+  std::shared_ptr<grpc::Channel> clock_channel_;
+  std::unique_ptr<ClockProber> clock_prober_;
   std::unique_ptr<TaskPool> pool_;
   std::unique_ptr<LocalTrainer> trainer_;
   std::unique_ptr<WorkerModel> model_;
@@ -116,6 +119,7 @@ Status Worker::Join() {
       Connect(options_.coordinator, options_.keys ? &*options_.keys : nullptr,
               options_.connect_timeout, stop_));
   bulk_ = std::make_unique<BulkStub>(channels.bulk);
+  clock_channel_ = channels.clock;
   const JoinMessage join{.software = kSoftwareVersion,
                          .host = HostName("unknown"),
                          .process_id = ::getpid(),
@@ -167,6 +171,7 @@ Status Worker::BeginAnew(const WelcomeMessage& welcome) {
   session_ = WorkerSession();
   INTERLUDE_RETURN_IF_ERROR(session_.Welcomed(welcome.worker));
   context_->session = welcome.session;
+  clock_prober_->SetSession(welcome.session);
   model_->Settle();
   return OfferBase();
 }
@@ -189,6 +194,9 @@ Worker::Handled Worker::On(const WelcomeMessage& welcome) {
   outcome_.worker = welcome.worker;
   LogInfo("joined run {} at {} as worker {} of {}", welcome.run_id, options_.coordinator,
           welcome.worker, welcome.workers);
+  clock_prober_ =
+      std::make_unique<ClockProber>(clock_channel_, clock_, welcome.worker, welcome.session);
+  recorder_.AddSource([this] { return Account{.probes = clock_prober_->Take()}; });
   INTERLUDE_RETURN_IF_ERROR(MakeModel(welcome));
   INTERLUDE_RETURN_IF_ERROR(OfferBase());
   return false;
@@ -343,6 +351,7 @@ Status Worker::DepartAsTold() {
 
 /// Chooses the word that tells most, says it to the coordinator, and returns it.
 Status Worker::Depart(const Status& status) {
+  if (clock_prober_ != nullptr) clock_prober_->Stop();
   if (status.ok() || goodbye_heard_) {
     control_->Leave({.reason = "the coordinator said goodbye"});
     return status;
