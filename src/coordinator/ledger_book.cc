@@ -44,7 +44,11 @@ std::optional<double> ShortestExchangeSeconds(const std::vector<Span>& spans) {
 
 LedgerBook::LedgerBook(std::unique_ptr<RunDatabase> database, Recorder& recorder,
                        const Clock& clock)
-    : database_(std::move(database)), recorder_(recorder), clock_(clock) {}
+    : database_(std::move(database)), recorder_(recorder), clock_(clock) {
+  const StatusOr<std::vector<ClockProbe>> probes = database_->Probes();
+  Check(probes.status());
+  if (probes.ok()) clocks_.Keep(*probes);
+}
 
 void LedgerBook::Check(const Status& status) {
   if (status.ok() || failed_) return;
@@ -115,6 +119,7 @@ void LedgerBook::WorkerAccount(WorkerId worker, Account account) {
   for (ProcessSample& sample : account.samples) sample.recorded_by = worker;
   for (MemoryRecord& record : account.memory) record.recorded_by = worker;
   for (ClockProbe& probe : account.probes) probe.worker = worker;
+  clocks_.Keep(account.probes);
   Sort(std::move(account));
 }
 
@@ -149,6 +154,17 @@ void LedgerBook::Report(WorkerId worker, RoundReportMessage report) {
   WorkerAccount(worker, std::move(report.account));
 }
 
+void LedgerBook::StoreClocks(const RoundRecord& round,
+                             const std::vector<WorkerRoundRecord>& workers) {
+  for (const WorkerRoundRecord& worker : workers) {
+    const ClockBook::RoundEnd end = clocks_.EndRound(worker.worker);
+    Check(database_->AddClock(round.round, end.estimate));
+    if (!end.still_unknown) continue;
+    Event(kClockUnknownEvent, worker.worker,
+          "no clock probe of this worker has come: its times can't be set beside others'");
+  }
+}
+
 RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const Hash128& root,
                                             uint32_t rounds) {
   Sort(recorder_.Take());
@@ -176,6 +192,7 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   const std::vector<Span> spans = open.account.spans;
   open.account.Append(std::exchange(loose_, {}));
   Check(database_->AddRound(record, open.workers, open.account));
+  StoreClocks(record, open.workers);
 
   RunObserver::RoundLine line;
   line.round = record.round;
@@ -204,6 +221,8 @@ void LedgerBook::Close() {
   for (auto& [round, open] : open_) rest.Append(std::move(open.account));
   open_.clear();
   if (!rest.empty()) Check(database_->AddAccount(rest));
+  for (const ClockEstimate& estimate : clocks_.Final())
+    Check(database_->AddClock(std::nullopt, estimate));
 }
 
 }  // namespace interlude

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "coordinator/chunk_merge.h"
+#include "coordinator/clock_book.h"
 #include "coordinator/coordinator.h"
 #include "ledger/recorder.h"
 #include "ledger/run_database.h"
@@ -24,7 +25,8 @@ inline constexpr char kRefusedEvent[] = "refused";
 class LedgerBook {
  public:
   /// A database that fails (a full disk) is logged once and the run goes on, writing what it can:
-  /// the account is worth less than the model. `failed()` says so.
+  /// the account is worth less than the model. `failed()` says so. Clock probes that the database
+  /// holds already, of the run before the coordinator was killed, count.
   LedgerBook(std::unique_ptr<RunDatabase> database, Recorder& recorder, const Clock& clock);
 
   void Meta(const std::string& key, const std::string& value);
@@ -48,7 +50,8 @@ class LedgerBook {
   RunObserver::RoundLine EndRound(const RoundExchange& exchange, const Hash128& root,
                                   uint32_t rounds);
   void Evaluation(const EvaluationRecord& evaluation);
-  /// Writes what is left over; called when nobody records any more.
+  /// Writes what is left over, and the final estimates of the workers' clocks; called when nobody
+  /// records any more.
   void Close();
 
   bool failed() const { return failed_; }
@@ -68,12 +71,14 @@ class LedgerBook {
   };
   void Check(const Status& status);
   void Sort(Account account);
+  void StoreClocks(const RoundRecord& round, const std::vector<WorkerRoundRecord>& workers);
 
   const std::unique_ptr<RunDatabase> database_;
   Recorder& recorder_;
   const Clock& clock_;
   std::map<WorkerId, WorkerRecord> joined_;  // who is here
   std::map<uint32_t, OpenRound> open_;
+  ClockBook clocks_;
   uint32_t first_open_ = kFirstRound;
   uint32_t newest_ = kBeforeRounds;
   Account loose_;  // of no round, or of rounds that were written already
