@@ -53,18 +53,6 @@ std::optional<int64_t> FirstEnd(const std::vector<ChunkStamp>& stamps) {
   return stamps.empty() ? std::nullopt : std::optional(stamps.front().end_ns);
 }
 
-/// What is to be added at the middle of the round; nothing where the estimate is no estimate.
-std::optional<int64_t> ShiftOf(const ClockEstimate& estimate, const RoundRecord& round) {
-  const bool usable = estimate.method != ClockMethod::kNone && std::isfinite(estimate.drift) &&
-                      std::abs(estimate.drift) <= kMostDrift && CanBe(estimate.offset_ns) &&
-                      CanBe(estimate.at_ns) && estimate.error_ns >= 0;
-  if (!usable) return std::nullopt;
-  const int64_t middle_ns = round.begin_ns + (round.end_ns - round.begin_ns) / 2;
-  const double since_ns =
-      static_cast<double>(middle_ns - estimate.offset_ns - estimate.at_ns) / (1 + estimate.drift);
-  return estimate.offset_ns + std::llround(estimate.drift * since_ns);
-}
-
 int64_t LengthOf(const RoundRecord& round) {
   return std::max<int64_t>(0, round.end_ns - round.begin_ns);
 }
@@ -137,9 +125,20 @@ CausalInterval CausalIntervalOf(const RoundTimes& times, int32_t worker) {
   return interval;
 }
 
+std::optional<int64_t> ShiftAt(const ClockEstimate& estimate, const RoundRecord& round) {
+  const bool usable = estimate.method != ClockMethod::kNone && std::isfinite(estimate.drift) &&
+                      std::abs(estimate.drift) <= kMostDrift && CanBe(estimate.offset_ns) &&
+                      CanBe(estimate.at_ns) && estimate.error_ns >= 0;
+  if (!usable) return std::nullopt;
+  const int64_t middle_ns = round.begin_ns + (round.end_ns - round.begin_ns) / 2;
+  const double since_ns =
+      static_cast<double>(middle_ns - estimate.offset_ns - estimate.at_ns) / (1 + estimate.drift);
+  return estimate.offset_ns + std::llround(estimate.drift * since_ns);
+}
+
 WorkerClock PlaceClock(const std::optional<ClockEstimate>& estimate, const CausalInterval& allowed,
                        const RoundRecord& round) {
-  const std::optional<int64_t> shift = estimate ? ShiftOf(*estimate, round) : std::nullopt;
+  const std::optional<int64_t> shift = estimate ? ShiftAt(*estimate, round) : std::nullopt;
   const int64_t error_ns = estimate ? std::min(estimate->error_ns, kMostNs) : 0;
   WorkerClock clock = shift ? FromProbes(*shift, error_ns, allowed) : FromCausality(allowed, round);
   // No piece can be wrong by more.

@@ -40,6 +40,10 @@ struct WorkerClock {
   int64_t contradiction_ns = 0;
 };
 
+/// What `estimate` says is to be added to the worker's clock at the middle of the round; nothing
+/// where it is none, or no clock can be like that.
+std::optional<int64_t> ShiftAt(const ClockEstimate& estimate, const RoundRecord& round);
+
 /// `estimate` at the middle of the round, held to `allowed`. Where these messages contradict each
 /// other, what lies between the contradicting bounds counts as allowed.
 WorkerClock PlaceClock(const std::optional<ClockEstimate>& estimate, const CausalInterval& allowed,
