@@ -29,7 +29,8 @@ int64_t ErrorOf(const WalkPiece& piece, const std::map<int32_t, WorkerClock>& cl
 }
 
 bool Continues(const PathPiece& before, const PathPiece& piece) {
-  return before.what == piece.what && before.worker == piece.worker && before.chunk == piece.chunk;
+  return before.what == piece.what && before.worker == piece.worker &&
+         before.chunk == piece.chunk && before.next == piece.next;
 }
 
 /// The two parts of a chunk's link become one piece.
@@ -41,6 +42,7 @@ std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const Acti
     const PathPiece piece{.what = walked.gap ? ActivityKind::kUnexplained : activity.kind,
                           .worker = activity.worker,
                           .chunk = activity.chunk,
+                          .next = activity.kind,
                           .begin_ns = walked.begin_ns,
                           .end_ns = walked.end_ns,
                           .error_ns = ErrorOf(walked, clocks)};

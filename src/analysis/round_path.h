@@ -19,6 +19,8 @@ struct PathPiece {
   /// Whose it is; kNoWorker: the coordinator's. Of an unexplained piece: whose the next one is.
   int32_t worker = kNoWorker;
   uint32_t chunk = kNoChunk;
+  /// Of an unexplained piece what was done next (kJoin: the round ended); else the same as `what`.
+  ActivityKind next = ActivityKind::kUnexplained;
   int64_t begin_ns = 0;  // coordinator's clock
   int64_t end_ns = 0;
   /// The piece may be so much longer or shorter, at the cost of a neighbour: it lies between two
