@@ -89,7 +89,7 @@ class MergeGate {
   const GraphBuilder& builder_;
 };
 
-void AddSave(const RoundTimes& times, GraphBuilder& builder, CoordinatorParts& parts) {
+void AddSave(const PhaseTimes& times, GraphBuilder& builder, CoordinatorParts& parts) {
   parts.all_merged = builder.Join(parts.merged.All());
   for (const ChunkStamp& stamp : times.Of(Phase::kSave, kNoWorker)) {
     parts.saved = builder.Add(
@@ -146,7 +146,7 @@ Closings ClosingsOf(const RoundRecords& records) {
   return closings;
 }
 
-void AddMerges(const RoundTimes& times, const std::vector<WorkerParts>& workers,
+void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
                GraphBuilder& builder, CoordinatorParts& parts) {
   const std::map<int32_t, uint32_t> closings = AddClosings(workers, parts.closings, builder);
   const MergeGate gate(workers, closings, builder);
@@ -173,7 +173,7 @@ void AddMerges(const RoundTimes& times, const std::vector<WorkerParts>& workers,
   AddSave(times, builder, parts);
 }
 
-void AddSends(const RoundTimes& times, const std::vector<WorkerParts>& workers,
+void AddSends(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
               const CoordinatorParts& coordinator, GraphBuilder& builder, WorkerParts& parts) {
   MaybeActivity before;
   for (const ChunkStamp& stamp : times.Of(Phase::kSend, parts.worker)) {

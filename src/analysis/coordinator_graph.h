@@ -27,11 +27,11 @@ struct CoordinatorParts {
 };
 
 /// Each chunk merged, once it has come of all that contribute. `workers` have their way up.
-void AddMerges(const RoundTimes& times, const std::vector<WorkerParts>& workers,
+void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
                GraphBuilder& builder, CoordinatorParts& parts);
 
 /// The sync chunks handed to one worker's link.
-void AddSends(const RoundTimes& times, const std::vector<WorkerParts>& workers,
+void AddSends(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
               const CoordinatorParts& coordinator, GraphBuilder& builder, WorkerParts& parts);
 
 /// The last activity: where the last report has come, or the round has ended without it.

@@ -105,7 +105,7 @@ std::string_view ClockSourceName(ClockSource source) {
   return "unknown";
 }
 
-CausalInterval CausalIntervalOf(const RoundTimes& times, int32_t worker) {
+CausalInterval CausalIntervalOf(const PhaseTimes& times, int32_t worker) {
   const auto of = [&](Phase phase) -> const std::vector<ChunkStamp>& {
     return times.Of(phase, worker);
   };
@@ -148,7 +148,7 @@ WorkerClock PlaceClock(const std::optional<ClockEstimate>& estimate, const Causa
   return clock;
 }
 
-std::map<int32_t, WorkerClock> PlaceClocks(const RoundRecords& records, const RoundTimes& times) {
+std::map<int32_t, WorkerClock> PlaceClocks(const RoundRecords& records, const PhaseTimes& times) {
   std::map<int32_t, ClockEstimate> estimates;
   for (const ClockEstimate& estimate : records.clocks) estimates[estimate.worker] = estimate;
   std::map<int32_t, WorkerClock> clocks;

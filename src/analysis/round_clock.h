@@ -20,7 +20,7 @@ struct CausalInterval {
 
 /// `worker`'s first byte of each chunk against the coordinator's, both ways, the start message and
 /// the report. Beginnings only: a sender may be told of the end of its sending after all has come.
-CausalInterval CausalIntervalOf(const RoundTimes& times, int32_t worker);
+CausalInterval CausalIntervalOf(const PhaseTimes& times, int32_t worker);
 
 enum class ClockSource : uint8_t {
   kNone,       // "none": neither; the worker's times cannot be placed
@@ -50,6 +50,6 @@ WorkerClock PlaceClock(const std::optional<ClockEstimate>& estimate, const Causa
                        const RoundRecord& round);
 
 /// Of all workers in `times`.
-std::map<int32_t, WorkerClock> PlaceClocks(const RoundRecords& records, const RoundTimes& times);
+std::map<int32_t, WorkerClock> PlaceClocks(const RoundRecords& records, const PhaseTimes& times);
 
 }  // namespace interlude

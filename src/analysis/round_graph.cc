@@ -10,7 +10,7 @@ namespace interlude {
 namespace {
 
 /// A worker's own records are of no use without its clock; those about it are.
-void AddUp(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts, bool placed) {
+void AddUp(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts, bool placed) {
   if (placed) AddWayUp(times, builder, parts);
   AddLink({.on_the_way = ActivityKind::kLinkUp,
            .from_nowhere = ActivityKind::kReceive,
@@ -22,7 +22,7 @@ void AddUp(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts, b
 }
 
 /// Where no send was recorded, what the worker recorded of its waiting.
-MaybeActivity AddWait(const RoundTimes& times, GraphBuilder& builder, const WorkerParts& parts) {
+MaybeActivity AddWait(const PhaseTimes& times, GraphBuilder& builder, const WorkerParts& parts) {
   const MaybeActivity before = parts.uploaded.empty() ? parts.trained : parts.uploaded.Last();
   const std::vector<ChunkStamp> waits = Placed(times, Phase::kWait, parts);
   if (waits.empty() || !parts.sent.empty()) return before;
@@ -35,7 +35,7 @@ MaybeActivity AddWait(const RoundTimes& times, GraphBuilder& builder, const Work
                       .after = Known({before})});
 }
 
-void AddReport(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+void AddReport(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
   const std::vector<ChunkStamp>& reports = times.Of(Phase::kReport, parts.worker);
   if (reports.empty()) return;
   Activity report{.kind = ActivityKind::kReport,
@@ -51,7 +51,7 @@ void AddReport(const RoundTimes& times, GraphBuilder& builder, WorkerParts& part
   parts.reported = builder.Add(std::move(report));
 }
 
-void AddDown(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+void AddDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
   const MaybeActivity waited = AddWait(times, builder, parts);
   AddLink({.on_the_way = ActivityKind::kLinkDown,
            .from_nowhere = ActivityKind::kDownload,
@@ -65,7 +65,7 @@ void AddDown(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts)
 
 }  // namespace
 
-RoundGraph BuildRoundGraph(const RoundRecords& records, const RoundTimes& times,
+RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
                            const std::map<int32_t, WorkerClock>& clocks) {
   GraphBuilder builder;
   std::vector<WorkerParts> workers;

@@ -91,7 +91,7 @@ std::vector<WorkerPath> WorkersOf(const RoundGraph& graph, const std::vector<Pat
   return workers;
 }
 
-std::vector<std::string> NotesOf(const RoundTimes& times,
+std::vector<std::string> NotesOf(const PhaseTimes& times,
                                  const std::map<int32_t, WorkerClock>& clocks) {
   std::vector<std::string> notes;
   if (times.coarse())
@@ -120,7 +120,7 @@ RoundPath FindRoundPath(const RoundRecords& records) {
     path.end_ns = path.begin_ns;
     return path;
   }
-  const RoundTimes times(records);
+  const PhaseTimes times(records);
   const std::map<int32_t, WorkerClock> clocks = PlaceClocks(records, times);
   const RoundGraph graph = BuildRoundGraph(records, times, clocks);
   path.pieces = NamePieces(CriticalPath(graph.activities, graph.last, round.begin_ns, round.end_ns),

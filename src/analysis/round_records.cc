@@ -30,7 +30,7 @@ bool HasStamps(Phase phase) {
 
 }  // namespace
 
-RoundTimes::RoundTimes(const RoundRecords& records) {
+PhaseTimes::PhaseTimes(const RoundRecords& records) {
   const uint32_t round = records.round.round;
   const auto key_of = [](const auto& record) {
     return Key{record.phase,
@@ -56,13 +56,13 @@ RoundTimes::RoundTimes(const RoundRecords& records) {
   }
 }
 
-void RoundTimes::Add(const Key& key, ChunkStamp stamp) {
+void PhaseTimes::Add(const Key& key, ChunkStamp stamp) {
   if (!CanBe(stamp)) return;
   times_[key].push_back(stamp);
   if (key.second != kNoWorker) workers_.insert(key.second);
 }
 
-const std::vector<ChunkStamp>& RoundTimes::Of(Phase phase, int32_t worker) const {
+const std::vector<ChunkStamp>& PhaseTimes::Of(Phase phase, int32_t worker) const {
   static const std::vector<ChunkStamp> none;
   const auto found = times_.find({phase, worker});
   return found == times_.end() ? none : found->second;

@@ -33,9 +33,9 @@ struct RoundRecords {
 /// The records of a round by phase and worker. A phase that has no stamps counts with its spans,
 /// each as one stamp of kNoChunk. What cannot be is left out: an end before its begin, times beyond
 /// 36 years.
-class RoundTimes {
+class PhaseTimes {
  public:
-  explicit RoundTimes(const RoundRecords& records);
+  explicit PhaseTimes(const RoundRecords& records);
 
   /// In order of their ends. `worker` recorded a worker's phase; a coordinator's is about it
   /// (kNoWorker: about none).

@@ -32,7 +32,7 @@ struct Step {
 };
 
 /// What the main thread does before the exchange, one after the other.
-std::vector<Step> StepsOf(const RoundTimes& times, const WorkerParts& parts) {
+std::vector<Step> StepsOf(const PhaseTimes& times, const WorkerParts& parts) {
   std::vector<Step> steps;
   const auto add = [&](Phase phase, ActivityKind kind) {
     for (const ChunkStamp& stamp : Placed(times, phase, parts)) steps.push_back({kind, stamp});
@@ -46,7 +46,7 @@ std::vector<Step> StepsOf(const RoundTimes& times, const WorkerParts& parts) {
   return steps;
 }
 
-MaybeActivity AddStart(const RoundTimes& times, GraphBuilder& builder, const WorkerParts& parts) {
+MaybeActivity AddStart(const PhaseTimes& times, GraphBuilder& builder, const WorkerParts& parts) {
   const std::vector<ChunkStamp>& starts = times.Of(Phase::kStart, parts.worker);
   if (starts.empty()) return std::nullopt;
   return builder.Add({.kind = ActivityKind::kStart,
@@ -55,7 +55,7 @@ MaybeActivity AddStart(const RoundTimes& times, GraphBuilder& builder, const Wor
                       .end_ns = starts.front().end_ns});
 }
 
-void AddSteps(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+void AddSteps(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
   MaybeActivity start = AddStart(times, builder, parts);
   for (const Step& step : StepsOf(times, parts)) {
     Activity activity = OfWorker(step.kind, parts, step.stamp, Known({parts.trained, start}));
@@ -84,7 +84,7 @@ void AddTasks(ActivityKind kind, const std::vector<ChunkStamp>& stamps, const Re
   into.Sort();
 }
 
-void AddUploads(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+void AddUploads(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
   const MaybeActivity all =
       parts.barrier ? builder.Join(parts.encoded.All()) : MaybeActivity(std::nullopt);
   MaybeActivity before;
@@ -98,7 +98,7 @@ void AddUploads(const RoundTimes& times, GraphBuilder& builder, WorkerParts& par
 }
 
 /// The quickest chunk's way, from its last byte sent to its last byte received.
-int64_t FlightOf(const Link& link, const GraphBuilder& builder) {
+int64_t FlightOf(const LinkEnds& link, const GraphBuilder& builder) {
   std::optional<int64_t> flight;
   for (const ChunkStamp& stamp : link.received) {
     const MaybeActivity sent = link.sent->OfChunk(stamp.chunk, stamp.end_ns);
@@ -109,7 +109,7 @@ int64_t FlightOf(const Link& link, const GraphBuilder& builder) {
   return std::max<int64_t>(0, flight.value_or(0));
 }
 
-uint32_t AddFlight(const Link& link, uint32_t sent, uint32_t chunk, int64_t flight_ns,
+uint32_t AddFlight(const LinkEnds& link, uint32_t sent, uint32_t chunk, int64_t flight_ns,
                    GraphBuilder& builder, const WorkerParts& parts) {
   const Activity& sending = builder.at(sent);
   return builder.Add({.kind = link.on_the_way,
@@ -125,7 +125,7 @@ uint32_t AddFlight(const Link& link, uint32_t sent, uint32_t chunk, int64_t flig
 
 }  // namespace
 
-std::vector<ChunkStamp> Placed(const RoundTimes& times, Phase phase, const WorkerParts& parts) {
+std::vector<ChunkStamp> Placed(const PhaseTimes& times, Phase phase, const WorkerParts& parts) {
   std::vector<ChunkStamp> stamps = times.Of(phase, parts.worker);
   for (ChunkStamp& stamp : stamps) {
     stamp.begin_ns += parts.shift_ns;
@@ -134,7 +134,7 @@ std::vector<ChunkStamp> Placed(const RoundTimes& times, Phase phase, const Worke
   return stamps;
 }
 
-void AddWayUp(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+void AddWayUp(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
   AddSteps(times, builder, parts);
   const std::vector<ChunkStamp> encodes = Placed(times, Phase::kEncode, parts);
   std::vector<ChunkStamp> tasks = encodes;
@@ -147,7 +147,7 @@ void AddWayUp(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts
   AddUploads(times, builder, parts);
 }
 
-void AddWayDown(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+void AddWayDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
   const MaybeActivity all =
       parts.barrier ? builder.Join(parts.downloaded.All()) : MaybeActivity(std::nullopt);
   const MaybeActivity exchanged = parts.uploaded.empty() ? parts.trained : parts.uploaded.Last();
@@ -168,7 +168,7 @@ void AddWayDown(const RoundTimes& times, GraphBuilder& builder, WorkerParts& par
           : builder.Add(OfWorker(ActivityKind::kVerify, parts, verifies.back(), std::move(after)));
 }
 
-void AddLink(const Link& link, MaybeActivity otherwise, GraphBuilder& builder,
+void AddLink(const LinkEnds& link, MaybeActivity otherwise, GraphBuilder& builder,
              const WorkerParts& parts) {
   const int64_t flight_ns = FlightOf(link, builder);
   MaybeActivity before;

@@ -26,16 +26,16 @@ struct WorkerParts {
 };
 
 /// The worker's stamps of a phase, on the coordinator's clock.
-std::vector<ChunkStamp> Placed(const RoundTimes& times, Phase phase, const WorkerParts& parts);
+std::vector<ChunkStamp> Placed(const PhaseTimes& times, Phase phase, const WorkerParts& parts);
 
 /// From the start message to the end of training, then each chunk encoded and uploaded.
-void AddWayUp(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts);
+void AddWayUp(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts);
 
 /// Each chunk applied, then verified. `parts.downloaded` stands.
-void AddWayDown(const RoundTimes& times, GraphBuilder& builder, WorkerParts& parts);
+void AddWayDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts);
 
 /// A link between `parts.worker` and the coordinator, one stream that keeps the order.
-struct Link {
+struct LinkEnds {
   ActivityKind on_the_way = ActivityKind::kLinkUp;
   ActivityKind from_nowhere = ActivityKind::kReceive;  // no record says when it was sent
   int32_t receiver_clock = kNoWorker;
@@ -48,7 +48,7 @@ struct Link {
 /// chunk took is the flight, which chunks make side by side; what is above it stands behind the
 /// chunk before, so that a full link is a chain and a long one is not. A chunk from nowhere begins
 /// with its first byte, after `otherwise`.
-void AddLink(const Link& link, MaybeActivity otherwise, GraphBuilder& builder,
+void AddLink(const LinkEnds& link, MaybeActivity otherwise, GraphBuilder& builder,
              const WorkerParts& parts);
 
 }  // namespace interlude
