@@ -4,12 +4,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/run_paths.h"
 #include "ledger/span_math.h"
 
 namespace interlude {
 namespace {
 
-using SpansByRound = std::unordered_map<uint32_t, std::vector<Span>>;
 using PartsByRound = std::unordered_map<uint32_t, std::vector<WorkerRoundRecord>>;
 
 /// What one worker spent in a round.
@@ -232,6 +232,8 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
   for (const RoundRecord& round : rounds) {
     run.rounds.push_back(SummarizeRound(round, spans[round.round], parts[round.round]));
   }
+  INTERLUDE_ASSIGN_OR_RETURN(run.paths,
+                             FindRunPaths(database, rounds, workers, run.events, run.meta, spans));
   run.unrecorded_rounds = RoundsBetween(rounds);
   run.workers = SummarizeWorkers(workers, run.rounds, spans, all_parts);
   AddAccuracies(run);

@@ -1,5 +1,5 @@
 // From a run database to a RunSummary. Reads; decides nothing and compares no clocks of different
-// processes.
+// processes, which only the critical paths do (round_clock.h).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // What a run database says about a run, as numbers: per round, per phase, per worker and in all.
 // Only durations measured inside one process, and the coordinator's own events, are used: the
-// clocks of different processes are not compared. Plain values.
+// clocks of different processes are not compared, but for the critical paths. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/round_path.h"
 #include "analysis/spread.h"
 #include "ledger/run_database.h"
 #include "ledger/span.h"
@@ -107,6 +108,7 @@ struct RunSummary {
   std::map<std::string, std::string> meta;
   std::vector<PhaseSummary> before_rounds;  // making models and data ready, sharing the first base
   std::vector<RoundSummary> rounds;
+  std::vector<RoundPath> paths;  // of the same rounds, in the same order
   /// Committed rounds without a record: the coordinator was killed before it had written them.
   std::vector<uint32_t> unrecorded_rounds;
   TypicalRound typical;

@@ -115,7 +115,7 @@ class CoordinatorImpl final : public Coordinator {
                                                    : MakeRunId(clock_, options_.config.seed);
     INTERLUDE_ASSIGN_OR_RETURN(auto offences, CountOffences(*directory_.database));
     book_ = std::make_unique<LedgerBook>(std::move(directory_.database), shared_.recorder, clock_);
-    WriteMeta(run_id);
+    WriteMeta(run_id, threads);
     round_thread_ = std::make_unique<RoundThread>(options_, threads, run_id, shared_, *book_,
                                                   observer_, std::move(offences));
     if (recovered) round_thread_->Restore(*std::move(recovered));
@@ -137,10 +137,11 @@ class CoordinatorImpl final : public Coordinator {
  private:
   const TransportKeys* keys() const { return options_.keys ? &*options_.keys : nullptr; }
 
-  void WriteMeta(const std::string& run_id) {
+  void WriteMeta(const std::string& run_id, int threads) {
     const RunConfig& config = options_.config;
     book_->Meta("run_id", run_id);
     book_->Meta("workers", std::to_string(options_.workers));
+    book_->Meta(kMetaMergeThreads, std::to_string(threads));
     book_->Meta(kMetaTitle, RunTitle(config, options_.workers));
     book_->Meta(kMetaSoftware, kSoftwareVersion);
     book_->Meta(kMetaStartedAt, Iso8601(clock_));

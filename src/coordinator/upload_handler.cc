@@ -30,10 +30,11 @@ StatusOr<uint64_t> AskRoundThread(SharedState& shared, const SessionPtr& session
   return reply.get();
 }
 
-/// Feeds the stream's pieces to the receiver; `on_chunk` sees each whole chunk.
-Status ReceiveAll(UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& receive,
-                  const Clock& clock,
-                  const std::function<Status(const ChunkReceiver::Completed&)>& on_chunk) {
+/// Feeds the stream's pieces to the receiver; `on_chunk` sees each whole chunk, and when its first
+/// piece came.
+Status ReceiveAll(
+    UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& receive, const Clock& clock,
+    const std::function<Status(const ChunkReceiver::Completed&, Nanoseconds)>& on_chunk) {
   grpc::ByteBuffer message;
   std::optional<Nanoseconds> chunk_began;
   while (!receiver.complete() && reader.Read(&message)) {
@@ -44,8 +45,7 @@ Status ReceiveAll(UploadReader& reader, ChunkReceiver& receiver, PhaseTimer& rec
     INTERLUDE_ASSIGN_OR_RETURN(const auto completed, receiver.Accept(piece));
     if (!completed) continue;
     receive.AddChunk();
-    INTERLUDE_RETURN_IF_ERROR(on_chunk(*completed));
-    receive.AddStamp(completed->chunk, *chunk_began, clock.Now());
+    INTERLUDE_RETURN_IF_ERROR(on_chunk(*completed, *chunk_began));
     chunk_began.reset();
   }
   if (!receiver.complete()) {
@@ -79,7 +79,7 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
   };
   ChunkReceiver receiver(deltas.chunk_bytes(), header.chunks, store);
   Status offence;
-  const auto on_chunk = [&](const ChunkReceiver::Completed& completed) {
+  const auto on_chunk = [&](const ChunkReceiver::Completed& completed, Nanoseconds began) {
     INTERLUDE_RETURN_IF_ERROR(session->Store(generation, [&] {
       auto scope = journal.Enter();
       journal.AddChunk();
@@ -90,6 +90,8 @@ Status ReceiveDelta(UploadReader& reader, SharedState& shared, const SessionPtr&
       if (sealed.code() == StatusCode::kDataLoss) offence = sealed;
       return sealed;
     }));
+    // Before its merge can begin, so that the record has cause and effect in order.
+    receive.AddStamp(completed.chunk, began, shared.clock.Now());
     if (!shared.events.Push(ChunkStoredEvent{session, header.round, completed.chunk})) {
       return UnavailableError("the run is ending");
     }
@@ -116,8 +118,9 @@ Status ReceiveBase(UploadReader& reader, SharedState& shared, const SessionPtr& 
     });
   };
   ChunkReceiver receiver(exchange.base_chunk_bytes, {}, store);
-  INTERLUDE_RETURN_IF_ERROR(ReceiveAll(reader, receiver, receive, shared.clock,
-                                       [](const ChunkReceiver::Completed&) { return OkStatus(); }));
+  INTERLUDE_RETURN_IF_ERROR(
+      ReceiveAll(reader, receiver, receive, shared.clock,
+                 [](const ChunkReceiver::Completed&, Nanoseconds) { return OkStatus(); }));
   shared.recorder.Record(receive);
   BaseStoredEvent event{session, {}};
   std::future<Status> reply = event.reply.get_future();

@@ -19,14 +19,15 @@ namespace interlude {
 inline constexpr int kRunDatabaseVersion = 3;
 
 /// Keys of `meta` that have a meaning; others may be set too. All are optional.
-inline constexpr char kMetaTitle[] = "title";            // what is trained; one line
-inline constexpr char kMetaSoftware[] = "software";      // version text of the coordinator
-inline constexpr char kMetaStartedAt[] = "started_at";   // wall time, ISO 8601 UTC
-inline constexpr char kMetaConfig[] = "config";          // the run's whole TOML
-inline constexpr char kMetaParameters[] = "parameters";  // number of parameters, decimal
-inline constexpr char kMetaExchange[] = "exchange";      // "pipelined" or "barrier"
-inline constexpr char kMetaCodec[] = "codec";            // "q4" or "fp32"
-inline constexpr char kMetaOutcome[] = "outcome";        // "finished", or why the run ended early
+inline constexpr char kMetaTitle[] = "title";                 // what is trained; one line
+inline constexpr char kMetaSoftware[] = "software";           // version text of the coordinator
+inline constexpr char kMetaStartedAt[] = "started_at";        // wall time, ISO 8601 UTC
+inline constexpr char kMetaConfig[] = "config";               // the run's whole TOML
+inline constexpr char kMetaParameters[] = "parameters";       // number of parameters, decimal
+inline constexpr char kMetaExchange[] = "exchange";           // "pipelined" or "barrier"
+inline constexpr char kMetaCodec[] = "codec";                 // "q4" or "fp32"
+inline constexpr char kMetaMergeThreads[] = "merge_threads";  // the coordinator's; decimal
+inline constexpr char kMetaOutcome[] = "outcome";  // "finished", or why the run ended early
 
 /// What is known of a worker when it joins.
 struct WorkerRecord {

@@ -19,6 +19,12 @@ std::string FormatRunReport(const RunSummary& run, const ReportOptions& options)
   std::string text = internal::Headline(run);
   if (!run.rounds.empty()) {
     text += Section("A median round", internal::StagesSection(run), options);
+    text += Section("Critical path (milliseconds of a mean round: what held it up, adds up to it)",
+                    internal::PathTable(run), options);
+    text += Section(
+        "Workers and the critical path (ms of a median round; drag: saved if as quick as the "
+        "median)",
+        internal::PathWorkersTable(run), options);
     text += Section(
         "Rounds (train: the longest, exch: the shortest of any worker; train %: min/median/max; "
         "MB a worker)",

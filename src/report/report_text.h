@@ -23,6 +23,11 @@ std::string PhasesByRoundTable(const RunSummary& run, bool of_workers,
 std::string WorkersTable(const RunSummary& run);
 std::string EventsSection(const RunSummary& run, const ReportOptions& options);
 
+// report_path.cc
+/// What held the rounds up, a mean round, without the first when there are more: adds up exactly.
+std::string PathTable(const RunSummary& run);
+std::string PathWorkersTable(const RunSummary& run);
+
 /// Positions of the rounds to list, at most options.max_rounds: the first one and the last ones.
 /// Where rounds are left out, `rounds.size()` stands in their place once.
 std::vector<size_t> ListedRounds(size_t rounds, size_t max_rounds);

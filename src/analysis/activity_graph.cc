@@ -1,0 +1,178 @@
+#include "analysis/activity_graph.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+
+namespace interlude {
+namespace {
+
+/// Sums along a path of nonsense times leave 64 bits.
+using Wide = __int128;
+
+constexpr Wide kNever = Wide{1} << 120;
+
+int64_t Narrow(Wide value) {
+  return static_cast<int64_t>(std::clamp<Wide>(value, std::numeric_limits<int64_t>::min(),
+                                               std::numeric_limits<int64_t>::max()));
+}
+
+/// Of `activity.after` the one that ended last; nothing where it is after nothing.
+std::optional<uint32_t> LastBefore(const ActivityGraph& graph, const Activity& activity) {
+  std::optional<uint32_t> last;
+  for (const uint32_t before : activity.after) {
+    if (!last || graph[before].end_ns > graph[*last].end_ns) last = before;
+  }
+  return last;
+}
+
+/// From the end of what it waited for to its begin.
+Wide LagOf(const ActivityGraph& graph, const Activity& activity) {
+  return Wide{activity.begin_ns} - graph[*LastBefore(graph, activity)].end_ns;
+}
+
+void CheckOrder(const Activity& activity, size_t place) {
+  for (const uint32_t before : activity.after) {
+    INTERLUDE_CHECK(before < place, "activity {} is after {}, which stands behind it", place,
+                    before);
+  }
+}
+
+/// Goes back in time, and lays down a piece wherever it has got further.
+class Walk {
+ public:
+  Walk(int64_t begin_ns, int64_t end_ns) : begin_ns_(begin_ns), at_ns_(end_ns) {}
+
+  void BackTo(int64_t time_ns, int32_t clock, uint32_t activity, bool gap) {
+    if (done() || time_ns >= at_ns_) return;
+    const bool outside = time_ns <= begin_ns_;
+    const int64_t to_ns = outside ? begin_ns_ : time_ns;
+    const int32_t to_clock = outside ? kNoWorker : clock;
+    pieces_.push_back({activity, gap, to_ns, at_ns_, to_clock, clock_});
+    at_ns_ = to_ns;
+    clock_ = to_clock;
+  }
+  bool done() const { return at_ns_ <= begin_ns_; }
+
+  std::vector<WalkPiece> Take() {
+    std::reverse(pieces_.begin(), pieces_.end());
+    return std::move(pieces_);
+  }
+
+ private:
+  const int64_t begin_ns_;
+  int64_t at_ns_;
+  int32_t clock_ = kNoWorker;
+  std::vector<WalkPiece> pieces_;
+};
+
+}  // namespace
+
+std::string_view ActivityName(ActivityKind kind) {
+  switch (kind) {
+    case ActivityKind::kStart:
+      return "start";
+    case ActivityKind::kAwaitRound:
+      return "await_round";
+    case ActivityKind::kShareBase:
+      return "share_base";
+    case ActivityKind::kEvaluate:
+      return "evaluate";
+    case ActivityKind::kTrain:
+      return "train";
+    case ActivityKind::kEncode:
+      return "encode";
+    case ActivityKind::kUpload:
+      return "upload";
+    case ActivityKind::kLinkUp:
+      return "link_up";
+    case ActivityKind::kReceive:
+      return "receive";
+    case ActivityKind::kMerge:
+      return "merge";
+    case ActivityKind::kSave:
+      return "save";
+    case ActivityKind::kSend:
+      return "send";
+    case ActivityKind::kLinkDown:
+      return "link_down";
+    case ActivityKind::kDownload:
+      return "download";
+    case ActivityKind::kApply:
+      return "apply";
+    case ActivityKind::kVerify:
+      return "verify";
+    case ActivityKind::kReport:
+      return "report";
+    case ActivityKind::kWait:
+      return "wait";
+    case ActivityKind::kWaitDeadline:
+      return "wait_deadline";
+    case ActivityKind::kJoin:
+      return "join";
+    case ActivityKind::kUnexplained:
+      return "unexplained";
+  }
+  return "unknown";
+}
+
+std::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last, int64_t begin_ns,
+                                    int64_t end_ns) {
+  Walk walk(begin_ns, end_ns);
+  uint32_t here = last;
+  walk.BackTo(graph[here].end_ns, graph[here].end_clock, here, true);
+  while (!walk.done()) {
+    const Activity& activity = graph[here];
+    CheckOrder(activity, here);
+    walk.BackTo(activity.begin_ns, activity.begin_clock, here, false);
+    const std::optional<uint32_t> before = LastBefore(graph, activity);
+    if (!before) {
+      walk.BackTo(begin_ns, kNoWorker, here, true);
+      break;
+    }
+    walk.BackTo(graph[*before].end_ns, graph[*before].end_clock, here, true);
+    here = *before;
+  }
+  return walk.Take();
+}
+
+std::vector<int64_t> Slack(const ActivityGraph& graph, uint32_t last) {
+  std::vector<Wide> latest_end(graph.size(), kNever);
+  latest_end[last] = graph[last].end_ns;
+  for (uint32_t place = last + 1; place-- > 0;) {
+    const Activity& activity = graph[place];
+    CheckOrder(activity, place);
+    if (latest_end[place] == kNever || activity.after.empty()) continue;
+    const Wide latest_begin = latest_end[place] - (Wide{activity.end_ns} - activity.begin_ns);
+    const Wide needed = latest_begin - LagOf(graph, activity);
+    for (const uint32_t before : activity.after)
+      latest_end[before] = std::min(latest_end[before], needed);
+  }
+  std::vector<int64_t> slack(graph.size(), kUnlimitedSlack);
+  for (size_t i = 0; i < graph.size(); ++i) {
+    if (latest_end[i] != kNever) slack[i] = Narrow(latest_end[i] - graph[i].end_ns);
+  }
+  return slack;
+}
+
+int64_t Recompute(const ActivityGraph& graph, uint32_t last,
+                  const std::vector<int64_t>& durations_ns) {
+  INTERLUDE_CHECK(durations_ns.size() == graph.size(), "{} durations for {} activities",
+                  durations_ns.size(), graph.size());
+  std::vector<Wide> ends(size_t{last} + 1);
+  for (uint32_t place = 0; place <= last; ++place) {
+    const Activity& activity = graph[place];
+    CheckOrder(activity, place);
+    Wide begin = activity.begin_ns;
+    if (!activity.after.empty()) {
+      Wide ready = ends[activity.after.front()];
+      for (const uint32_t before : activity.after) ready = std::max(ready, ends[before]);
+      begin = ready + LagOf(graph, activity);
+    }
+    ends[place] = begin + durations_ns[place];
+  }
+  return Narrow(ends[last]);
+}
+
+}  // namespace interlude

@@ -1,0 +1,138 @@
+#include "analysis/graph_parts.h"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <tuple>
+
+namespace interlude {
+namespace {
+
+constexpr auto kFreeLater = [](const auto& a, const auto& b) { return a.free_ns > b.free_ns; };
+
+}  // namespace
+
+std::vector<uint32_t> Known(std::initializer_list<MaybeActivity> activities) {
+  std::vector<uint32_t> known;
+  known.reserve(activities.size());
+  for (const MaybeActivity& activity : activities) {
+    if (activity) known.push_back(*activity);
+  }
+  return known;
+}
+
+uint32_t GraphBuilder::Add(Activity activity) {
+  graph_.push_back(std::move(activity));
+  return static_cast<uint32_t>(graph_.size() - 1);
+}
+
+uint32_t GraphBuilder::AddTail(Activity activity) {
+  for (const uint32_t before : activity.after) {
+    if (EndOf(before) <= activity.begin_ns) continue;
+    activity.begin_ns = EndOf(before);
+    activity.begin_clock = at(before).end_clock;
+  }
+  if (activity.begin_ns > activity.end_ns) {
+    activity.begin_ns = activity.end_ns;
+    activity.begin_clock = activity.end_clock;
+  }
+  return Add(std::move(activity));
+}
+
+MaybeActivity GraphBuilder::Join(std::vector<uint32_t> after) {
+  if (after.empty()) return std::nullopt;
+  const Activity& last = at(*std::max_element(
+      after.begin(), after.end(), [&](uint32_t a, uint32_t b) { return EndOf(a) < EndOf(b); }));
+  Activity join{.begin_ns = last.end_ns,
+                .end_ns = last.end_ns,
+                .begin_clock = last.end_clock,
+                .end_clock = last.end_clock};
+  join.after = std::move(after);
+  return Add(std::move(join));
+}
+
+void Stage::Add(uint32_t chunk, int64_t end_ns, uint32_t activity) {
+  by_end_.push_back({chunk, end_ns, activity});
+}
+
+void Stage::Sort() {
+  by_chunk_ = by_end_;
+  std::stable_sort(by_end_.begin(), by_end_.end(),
+                   [](const Entry& a, const Entry& b) { return a.end_ns < b.end_ns; });
+  std::stable_sort(by_chunk_.begin(), by_chunk_.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.chunk, a.end_ns) < std::tie(b.chunk, b.end_ns);
+  });
+}
+
+std::vector<uint32_t> Stage::All() const {
+  std::vector<uint32_t> all;
+  all.reserve(by_end_.size());
+  for (const Entry& entry : by_end_) all.push_back(entry.activity);
+  return all;
+}
+
+MaybeActivity Stage::Last() const {
+  return by_end_.empty() ? std::nullopt : MaybeActivity(by_end_.back().activity);
+}
+
+MaybeActivity Stage::LastBy(int64_t ns) const {
+  const auto it =
+      std::upper_bound(by_end_.begin(), by_end_.end(), ns,
+                       [](int64_t at, const Entry& entry) { return at < entry.end_ns; });
+  return it == by_end_.begin() ? std::nullopt : MaybeActivity(std::prev(it)->activity);
+}
+
+MaybeActivity Stage::OfChunk(uint32_t chunk, int64_t ns) const {
+  if (chunk == kNoChunk) return Last();
+  const auto it = std::upper_bound(
+      by_chunk_.begin(), by_chunk_.end(), ns, [chunk](int64_t at, const Entry& entry) {
+        return std::tie(chunk, at) < std::tie(entry.chunk, entry.end_ns);
+      });
+  if (it != by_chunk_.begin() && std::prev(it)->chunk == chunk) return std::prev(it)->activity;
+  return FirstOfChunk(chunk);
+}
+
+MaybeActivity Stage::FirstOfChunk(uint32_t chunk) const {
+  const auto find = [&](uint32_t wanted) -> MaybeActivity {
+    const auto it =
+        std::lower_bound(by_chunk_.begin(), by_chunk_.end(), wanted,
+                         [](const Entry& entry, uint32_t of) { return entry.chunk < of; });
+    if (it == by_chunk_.end() || it->chunk != wanted) return std::nullopt;
+    return it->activity;
+  };
+  const MaybeActivity first = find(chunk);
+  return first ? first : find(kNoChunk);
+}
+
+PoolThreads::PoolThreads(const std::vector<ChunkStamp>& tasks, int32_t known) {
+  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running;
+  // No more than there are tasks: a record may say any number.
+  size_t most = std::min(static_cast<size_t>(std::max(0, known)), tasks.size());
+  for (const ChunkStamp& task : tasks) {
+    while (!running.empty() && running.top() <= task.begin_ns) running.pop();
+    running.push(task.end_ns);
+    most = std::max(most, running.size());
+  }
+  threads_.assign(most, {std::numeric_limits<int64_t>::min(), std::nullopt});
+}
+
+MaybeActivity PoolThreads::Take() {
+  if (threads_.empty()) return std::nullopt;
+  std::pop_heap(threads_.begin(), threads_.end(), kFreeLater);
+  return threads_.back().activity;
+}
+
+void PoolThreads::Occupy(int64_t end_ns, uint32_t activity) {
+  if (threads_.empty()) return;
+  threads_.back() = {end_ns, activity};
+  std::push_heap(threads_.begin(), threads_.end(), kFreeLater);
+}
+
+std::vector<ChunkStamp> ByBegin(std::vector<ChunkStamp> stamps) {
+  std::sort(stamps.begin(), stamps.end(), [](const ChunkStamp& a, const ChunkStamp& b) {
+    return std::tie(a.begin_ns, a.end_ns, a.chunk) < std::tie(b.begin_ns, b.end_ns, b.chunk);
+  });
+  return stamps;
+}
+
+}  // namespace interlude

@@ -1,0 +1,91 @@
+// What round graphs are put together with: activities as they are added, the activities of one
+// phase by chunk and by time, and the threads of a pool. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include "analysis/activity_graph.h"
+#include "ledger/chunk_stamps.h"
+
+namespace interlude {
+
+using MaybeActivity = std::optional<uint32_t>;
+
+/// Those that there are.
+std::vector<uint32_t> Known(std::initializer_list<MaybeActivity> activities);
+
+/// Adds activities one after the other.
+class GraphBuilder {
+ public:
+  uint32_t Add(Activity activity);
+  /// One that works on as its input comes, or that is recorded as a whole: counts only from where
+  /// all that it is after has ended.
+  uint32_t AddTail(Activity activity);
+  /// Of no length, where the last of them ends; nothing where there are none. Keeps the graph small
+  /// where all of one stage wait for all of another.
+  MaybeActivity Join(std::vector<uint32_t> after);
+
+  int64_t EndOf(uint32_t activity) const { return graph_[activity].end_ns; }
+  const Activity& at(uint32_t activity) const { return graph_[activity]; }
+  ActivityGraph Take() { return std::move(graph_); }
+
+ private:
+  ActivityGraph graph_;
+};
+
+/// The activities of one phase of one worker, or of the merge.
+class Stage {
+ public:
+  void Add(uint32_t chunk, int64_t end_ns, uint32_t activity);
+  /// Between the last Add and the first question.
+  void Sort();
+
+  bool empty() const { return by_end_.empty(); }
+  std::vector<uint32_t> All() const;
+  MaybeActivity Last() const;
+  /// What ended last, but not after `ns`.
+  MaybeActivity LastBy(int64_t ns) const;
+  /// The chunk's that ended last by `ns`, else its first; where nothing is known of the chunk, the
+  /// whole phase's. Of kNoChunk: the last.
+  MaybeActivity OfChunk(uint32_t chunk, int64_t ns) const;
+  /// The chunk's that ended first; what comes later is a repetition.
+  MaybeActivity FirstOfChunk(uint32_t chunk) const;
+
+ private:
+  struct Entry {
+    uint32_t chunk;
+    int64_t end_ns;
+    uint32_t activity;
+  };
+  std::vector<Entry> by_end_;
+  std::vector<Entry> by_chunk_;  // then by end
+};
+
+/// Which task's end freed the thread for the next one. A pool gives a task to the thread that has
+/// been free for longest: a task that was held up by the pool began when the only free thread had
+/// just become so, and any other finds one that has been free for long. How many threads there are
+/// is `known`, or how many tasks ever ran side by side, whichever is more.
+class PoolThreads {
+ public:
+  /// `tasks` in order of their begin. `known` may be 0.
+  PoolThreads(const std::vector<ChunkStamp>& tasks, int32_t known);
+  /// The task before the next one on its thread. Tasks are asked for in order of their begin.
+  MaybeActivity Take();
+  /// After Take: the activity that the task is.
+  void Occupy(int64_t end_ns, uint32_t activity);
+
+ private:
+  struct Thread {
+    int64_t free_ns;
+    MaybeActivity activity;
+  };
+  std::vector<Thread> threads_;  // a heap: the one that is free for longest in front
+};
+
+/// In order of begin.
+std::vector<ChunkStamp> ByBegin(std::vector<ChunkStamp> stamps);
+
+}  // namespace interlude

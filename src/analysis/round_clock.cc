@@ -1,0 +1,164 @@
+#include "analysis/round_clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace interlude {
+namespace {
+
+constexpr int64_t kMostNs = int64_t{1} << 60;
+constexpr double kMostDrift = 0.1;
+
+bool CanBe(int64_t ns) { return ns >= -kMostNs && ns <= kMostNs; }
+
+/// When each chunk first began to go through; kNoChunk: when anything did.
+std::unordered_map<uint32_t, int64_t> FirstBegins(const std::vector<ChunkStamp>& stamps) {
+  std::unordered_map<uint32_t, int64_t> begins;
+  const auto note = [&](uint32_t chunk, int64_t begin_ns) {
+    const auto [it, fresh] = begins.try_emplace(chunk, begin_ns);
+    if (!fresh) it->second = std::min(it->second, begin_ns);
+  };
+  for (const ChunkStamp& stamp : stamps) {
+    if (stamp.chunk != kNoChunk) note(stamp.chunk, stamp.begin_ns);
+    note(kNoChunk, stamp.begin_ns);
+  }
+  return begins;
+}
+
+/// The smallest of received - sent over what both know.
+std::optional<int64_t> Quickest(const std::unordered_map<uint32_t, int64_t>& sent,
+                                const std::unordered_map<uint32_t, int64_t>& received) {
+  std::optional<int64_t> quickest;
+  for (const auto& [chunk, received_ns] : received) {
+    const auto found = sent.find(chunk);
+    if (found == sent.end()) continue;
+    const int64_t took = received_ns - found->second;
+    quickest = std::min(quickest.value_or(took), took);
+  }
+  return quickest;
+}
+
+std::optional<int64_t> Quickest(const std::vector<ChunkStamp>& sent,
+                                const std::vector<ChunkStamp>& received) {
+  return Quickest(FirstBegins(sent), FirstBegins(received));
+}
+
+void AtMost(std::optional<int64_t>& bound, const std::optional<int64_t>& value) {
+  if (value) bound = std::min(bound.value_or(*value), *value);
+}
+
+/// The first of them by their ends.
+std::optional<int64_t> FirstEnd(const std::vector<ChunkStamp>& stamps) {
+  return stamps.empty() ? std::nullopt : std::optional(stamps.front().end_ns);
+}
+
+int64_t LengthOf(const RoundRecord& round) {
+  return std::max<int64_t>(0, round.end_ns - round.begin_ns);
+}
+
+/// Without probes.
+WorkerClock FromCausality(const CausalInterval& allowed, const RoundRecord& round) {
+  WorkerClock clock{.source = ClockSource::kCausality};
+  if (!allowed.least_ns && !allowed.most_ns) return {};
+  if (allowed.least_ns && allowed.most_ns) {
+    const int64_t width = *allowed.most_ns - *allowed.least_ns;
+    clock.shift_ns = *allowed.least_ns + width / 2;
+    clock.error_ns = std::abs(width) - std::abs(width) / 2;
+  } else {
+    clock.shift_ns = allowed.least_ns ? *allowed.least_ns : *allowed.most_ns;
+    clock.error_ns = LengthOf(round);
+  }
+  return clock;
+}
+
+WorkerClock FromProbes(int64_t shift_ns, int64_t error_ns, CausalInterval allowed) {
+  if (allowed.least_ns && allowed.most_ns && *allowed.least_ns > *allowed.most_ns)
+    std::swap(allowed.least_ns, allowed.most_ns);
+  const int64_t least = allowed.least_ns.value_or(-2 * kMostNs);
+  const int64_t most = allowed.most_ns.value_or(2 * kMostNs);
+  WorkerClock clock{.source = ClockSource::kProbes, .shift_ns = std::clamp(shift_ns, least, most)};
+  if (clock.shift_ns != shift_ns) clock.source = ClockSource::kClamped;
+  // What both leave open: the probes' bound and the messages'.
+  const int64_t from = std::max(least, shift_ns - error_ns);
+  const int64_t to = std::min(most, shift_ns + error_ns);
+  const auto reach = [&](int64_t a, int64_t b) {
+    return std::max({int64_t{0}, clock.shift_ns - a, b - clock.shift_ns});
+  };
+  clock.error_ns = from <= to ? reach(from, to) : std::abs(clock.shift_ns - shift_ns) + error_ns;
+  return clock;
+}
+
+}  // namespace
+
+std::string_view ClockSourceName(ClockSource source) {
+  switch (source) {
+    case ClockSource::kNone:
+      return "none";
+    case ClockSource::kCausality:
+      return "causality";
+    case ClockSource::kProbes:
+      return "probes";
+    case ClockSource::kClamped:
+      return "probes, clamped";
+  }
+  return "unknown";
+}
+
+CausalInterval CausalIntervalOf(const PhaseTimes& times, int32_t worker) {
+  const auto of = [&](Phase phase) -> const std::vector<ChunkStamp>& {
+    return times.Of(phase, worker);
+  };
+  std::optional<int64_t> up = Quickest(of(Phase::kUpload), of(Phase::kReceive));
+  const auto verified = FirstEnd(of(Phase::kVerify));
+  const auto reported = FirstEnd(of(Phase::kReport));
+  if (verified && reported) AtMost(up, *reported - *verified);
+
+  std::optional<int64_t> down = Quickest(of(Phase::kSend), of(Phase::kDownload));
+  const auto heard = FirstEnd(of(Phase::kAwaitRound));
+  const std::vector<ChunkStamp>& starts = of(Phase::kStart);
+  if (heard && !starts.empty()) AtMost(down, *heard - starts.front().begin_ns);
+
+  CausalInterval interval;
+  interval.most_ns = up;
+  if (down) interval.least_ns = -*down;
+  return interval;
+}
+
+std::optional<int64_t> ShiftAt(const ClockEstimate& estimate, const RoundRecord& round) {
+  const bool usable = estimate.method != ClockMethod::kNone && std::isfinite(estimate.drift) &&
+                      std::abs(estimate.drift) <= kMostDrift && CanBe(estimate.offset_ns) &&
+                      CanBe(estimate.at_ns) && estimate.error_ns >= 0;
+  if (!usable) return std::nullopt;
+  const int64_t middle_ns = round.begin_ns + (round.end_ns - round.begin_ns) / 2;
+  const double since_ns =
+      static_cast<double>(middle_ns - estimate.offset_ns - estimate.at_ns) / (1 + estimate.drift);
+  return estimate.offset_ns + std::llround(estimate.drift * since_ns);
+}
+
+WorkerClock PlaceClock(const std::optional<ClockEstimate>& estimate, const CausalInterval& allowed,
+                       const RoundRecord& round) {
+  const std::optional<int64_t> shift = estimate ? ShiftAt(*estimate, round) : std::nullopt;
+  const int64_t error_ns = estimate ? std::min(estimate->error_ns, kMostNs) : 0;
+  WorkerClock clock = shift ? FromProbes(*shift, error_ns, allowed) : FromCausality(allowed, round);
+  // No piece can be wrong by more.
+  clock.error_ns = std::clamp<int64_t>(clock.error_ns, 0, LengthOf(round));
+  if (allowed.least_ns && allowed.most_ns)
+    clock.contradiction_ns = std::max<int64_t>(0, *allowed.least_ns - *allowed.most_ns);
+  return clock;
+}
+
+std::map<int32_t, WorkerClock> PlaceClocks(const RoundRecords& records, const PhaseTimes& times) {
+  std::map<int32_t, ClockEstimate> estimates;
+  for (const ClockEstimate& estimate : records.clocks) estimates[estimate.worker] = estimate;
+  std::map<int32_t, WorkerClock> clocks;
+  for (const int32_t worker : times.workers()) {
+    const auto found = estimates.find(worker);
+    clocks[worker] =
+        PlaceClock(found == estimates.end() ? std::nullopt : std::optional(found->second),
+                   CausalIntervalOf(times, worker), records.round);
+  }
+  return clocks;
+}
+
+}  // namespace interlude

@@ -1,0 +1,144 @@
+#include "analysis/round_path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/drag.h"
+#include "analysis/round_graph.h"
+
+namespace interlude {
+namespace {
+
+constexpr int64_t kMostNs = int64_t{1} << 60;
+
+bool Usable(const RoundRecord& round) {
+  return round.begin_ns >= -kMostNs && round.end_ns <= kMostNs && round.begin_ns < round.end_ns;
+}
+
+/// How far the two clocks at the ends of a piece may be apart from what is assumed.
+int64_t ErrorOf(const WalkPiece& piece, const std::map<int32_t, WorkerClock>& clocks) {
+  if (piece.begin_clock == piece.end_clock) return 0;
+  int64_t error_ns = 0;
+  for (const int32_t clock : {piece.begin_clock, piece.end_clock}) {
+    const auto found = clocks.find(clock);
+    if (found != clocks.end()) error_ns += found->second.error_ns;
+  }
+  return error_ns;
+}
+
+bool Continues(const PathPiece& before, const PathPiece& piece) {
+  return before.what == piece.what && before.worker == piece.worker &&
+         before.chunk == piece.chunk && before.next == piece.next;
+}
+
+/// The two parts of a chunk's link become one piece.
+std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const ActivityGraph& graph,
+                                  const std::map<int32_t, WorkerClock>& clocks) {
+  std::vector<PathPiece> pieces;
+  for (const WalkPiece& walked : walk) {
+    const Activity& activity = graph[walked.activity];
+    const PathPiece piece{.what = walked.gap ? ActivityKind::kUnexplained : activity.kind,
+                          .worker = activity.worker,
+                          .chunk = activity.chunk,
+                          .next = activity.kind,
+                          .begin_ns = walked.begin_ns,
+                          .end_ns = walked.end_ns,
+                          .error_ns = ErrorOf(walked, clocks)};
+    if (!pieces.empty() && Continues(pieces.back(), piece)) {
+      pieces.back().end_ns = piece.end_ns;
+      pieces.back().error_ns = std::max(pieces.back().error_ns, piece.error_ns);
+    } else {
+      pieces.push_back(piece);
+    }
+  }
+  return pieces;
+}
+
+std::vector<int32_t> WorkersOn(const std::vector<PathPiece>& pieces) {
+  std::set<int32_t> workers;
+  for (const PathPiece& piece : pieces) {
+    if (piece.worker != kNoWorker) workers.insert(piece.worker);
+  }
+  return {workers.begin(), workers.end()};
+}
+
+std::map<int32_t, int64_t> SlackByWorker(const RoundGraph& graph) {
+  const std::vector<int64_t> slack = Slack(graph.activities, graph.last);
+  std::map<int32_t, int64_t> least;
+  for (size_t i = 0; i < graph.activities.size(); ++i) {
+    const Activity& activity = graph.activities[i];
+    if (activity.kind == ActivityKind::kWaitDeadline) continue;  // the others' waiting
+    const auto [it, fresh] = least.try_emplace(activity.worker, slack[i]);
+    if (!fresh) it->second = std::min(it->second, slack[i]);
+  }
+  return least;
+}
+
+std::vector<WorkerPath> WorkersOf(const RoundGraph& graph, const std::vector<PathPiece>& pieces,
+                                  const std::map<int32_t, WorkerClock>& clocks) {
+  const std::map<int32_t, int64_t> slack = SlackByWorker(graph);
+  const std::map<int32_t, int64_t> drag = DragOf(graph.activities, graph.last, WorkersOn(pieces));
+  std::vector<WorkerPath> workers;
+  for (const auto& [worker, clock] : clocks) {
+    WorkerPath& path = workers.emplace_back();
+    path.worker = worker;
+    path.clock = clock;
+    if (const auto found = slack.find(worker); found != slack.end()) path.slack_ns = found->second;
+    if (const auto found = drag.find(worker); found != drag.end()) path.drag_ns = found->second;
+  }
+  return workers;
+}
+
+std::vector<std::string> NotesOf(const PhaseTimes& times,
+                                 const std::map<int32_t, WorkerClock>& clocks) {
+  std::vector<std::string> notes;
+  if (times.coarse())
+    notes.push_back("some phases have no chunk stamps: each counts as a whole, by its end");
+  for (const auto& [worker, clock] : clocks) {
+    if (clock.source == ClockSource::kNone)
+      notes.push_back(fmt::format(
+          "worker {}: its clock is not known, so its own records are left out", worker));
+    if (clock.source == ClockSource::kCausality)
+      notes.push_back(fmt::format("worker {}: clock from causality, to within {:.3f} ms", worker,
+                                  static_cast<double>(clock.error_ns) / 1e6));
+    if (clock.contradiction_ns > 0)
+      notes.push_back(fmt::format("worker {}: its messages contradict each other by {:.3f} ms",
+                                  worker, static_cast<double>(clock.contradiction_ns) / 1e6));
+  }
+  return notes;
+}
+
+}  // namespace
+
+RoundPath FindRoundPath(const RoundRecords& records) {
+  const RoundRecord& round = records.round;
+  RoundPath path{.round = round.round, .begin_ns = round.begin_ns, .end_ns = round.end_ns};
+  if (!Usable(round)) {
+    path.notes.push_back("the round's begin and end cannot be");
+    path.end_ns = path.begin_ns;
+    return path;
+  }
+  const PhaseTimes times(records);
+  const std::map<int32_t, WorkerClock> clocks = PlaceClocks(records, times);
+  const RoundGraph graph = BuildRoundGraph(records, times, clocks);
+  path.pieces = NamePieces(CriticalPath(graph.activities, graph.last, round.begin_ns, round.end_ns),
+                           graph.activities, clocks);
+  for (const PathPiece& piece : path.pieces) {
+    if (piece.what == ActivityKind::kUnexplained)
+      path.unexplained_ns += piece.end_ns - piece.begin_ns;
+  }
+  path.workers = WorkersOf(graph, path.pieces, clocks);
+  path.notes = NotesOf(times, clocks);
+  return path;
+}
+
+PathSums SumPieces(const std::vector<PathPiece>& pieces) {
+  PathSums sums;
+  for (const PathPiece& piece : pieces)
+    sums[{piece.what, piece.worker}] += piece.end_ns - piece.begin_ns;
+  return sums;
+}
+
+}  // namespace interlude

@@ -1,0 +1,57 @@
+// What run.db holds of one round, put in order: when each chunk went through each phase, by phase
+// and worker. Raw times, each on the clock of the process that recorded it. Plain values; any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analysis/activity_graph.h"
+#include "ledger/chunk_stamps.h"
+#include "ledger/clock_probe.h"
+#include "ledger/run_database.h"
+#include "ledger/span.h"
+
+namespace interlude {
+
+/// All records of one round. What belongs to another round is no harm and is left out.
+struct RoundRecords {
+  RoundRecord round;
+  std::span<const Span> spans;
+  std::span<const ChunkStamps> stamps;
+  std::span<const EventRecord> events;    // of any time
+  std::span<const ClockEstimate> clocks;  // for this round; of several of a worker the last counts
+  bool barrier = false;                   // `exchange` in meta
+  /// Of the pools, where they are known: by worker, and the coordinator's under kNoWorker.
+  std::map<int32_t, int32_t> threads = {};
+};
+
+/// The records of a round by phase and worker. A phase that has no stamps counts with its spans,
+/// each as one stamp of kNoChunk. What cannot be is left out: an end before its begin, times beyond
+/// 36 years.
+class PhaseTimes {
+ public:
+  explicit PhaseTimes(const RoundRecords& records);
+
+  /// In order of their ends. `worker` recorded a worker's phase; a coordinator's is about it
+  /// (kNoWorker: about none).
+  const std::vector<ChunkStamp>& Of(Phase phase, int32_t worker) const;
+  /// Whoever recorded anything or is told of, ascending.
+  const std::set<int32_t>& workers() const { return workers_; }
+  /// Some phase that works chunk by chunk has no stamps.
+  bool coarse() const { return coarse_; }
+
+ private:
+  using Key = std::pair<Phase, int32_t>;
+  void Add(const Key& key, ChunkStamp stamp);
+
+  std::map<Key, std::vector<ChunkStamp>> times_;
+  std::set<int32_t> workers_;
+  bool coarse_ = false;
+};
+
+}  // namespace interlude

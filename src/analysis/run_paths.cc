@@ -1,0 +1,114 @@
+#include "analysis/run_paths.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace interlude {
+namespace {
+
+/// 0 where the text is no such number.
+int32_t NumberOf(const std::map<std::string, std::string>& meta, const std::string& key) {
+  const auto found = meta.find(key);
+  int32_t number = 0;
+  if (found == meta.end()) return number;
+  const std::string& text = found->second;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::map<int32_t, int32_t> ThreadsOf(const std::vector<WorkerRecord>& workers,
+                                     const std::map<std::string, std::string>& meta) {
+  std::map<int32_t, int32_t> threads{{kNoWorker, NumberOf(meta, kMetaMergeThreads)}};
+  for (const WorkerRecord& worker : workers) threads[worker.worker] = worker.threads;
+  return threads;
+}
+
+std::vector<EventRecord> ByTime(std::vector<EventRecord> events) {
+  std::stable_sort(events.begin(), events.end(),
+                   [](const EventRecord& a, const EventRecord& b) { return a.at_ns < b.at_ns; });
+  return events;
+}
+
+std::span<const EventRecord> Within(const std::vector<EventRecord>& by_time,
+                                    const RoundRecord& round) {
+  const auto first =
+      std::lower_bound(by_time.begin(), by_time.end(), round.begin_ns,
+                       [](const EventRecord& event, int64_t at_ns) { return event.at_ns < at_ns; });
+  const auto last =
+      std::upper_bound(first, by_time.end(), round.end_ns,
+                       [](int64_t at_ns, const EventRecord& event) { return at_ns < event.at_ns; });
+  return {first, last};
+}
+
+/// Whether the two can both be right in this round.
+bool Agree(const ClockEstimate& a, const ClockEstimate& b, const RoundRecord& round) {
+  const std::optional<int64_t> shift_a = ShiftAt(a, round);
+  const std::optional<int64_t> shift_b = ShiftAt(b, round);
+  if (!shift_a || !shift_b) return shift_a.has_value();
+  const auto apart = static_cast<__int128>(*shift_a) - *shift_b;
+  return (apart < 0 ? -apart : apart) <= static_cast<__int128>(a.error_ns) + b.error_ns;
+}
+
+}  // namespace
+
+std::vector<ClockEstimate> ClocksFor(const RoundRecord& round,
+                                     const std::vector<ClockRecord>& clocks) {
+  std::map<int32_t, ClockEstimate> then, final;
+  for (const ClockRecord& clock : clocks) {
+    if (!clock.round) final[clock.estimate.worker] = clock.estimate;
+    if (clock.round == round.round) then[clock.estimate.worker] = clock.estimate;
+  }
+  std::vector<ClockEstimate> chosen;
+  for (const auto& [worker, estimate] : final) {
+    const auto live = then.find(worker);
+    if (live != then.end() && !Agree(estimate, live->second, round)) continue;
+    chosen.push_back(estimate);
+    if (live != then.end()) then.erase(live);
+  }
+  for (const auto& [worker, estimate] : then) chosen.push_back(estimate);
+  return chosen;
+}
+
+StatusOr<std::vector<RoundPath>> FindRunPaths(const RunDatabase& database,
+                                              const std::vector<RoundRecord>& rounds,
+                                              const std::vector<WorkerRecord>& workers,
+                                              const std::vector<EventRecord>& events,
+                                              const std::map<std::string, std::string>& meta,
+                                              const SpansByRound& spans) {
+  INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> all_stamps, database.Stamps());
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockRecord> all_clocks, database.Clocks());
+  std::unordered_map<uint32_t, std::vector<ChunkStamps>> stamps;
+  for (ChunkStamps& of : all_stamps) stamps[of.round].push_back(std::move(of));
+  std::unordered_map<uint32_t, std::vector<ClockRecord>> live;
+  std::vector<ClockRecord> final;
+  for (const ClockRecord& clock : all_clocks) {
+    if (clock.round) {
+      live[*clock.round].push_back(clock);
+    } else {
+      final.push_back(clock);
+    }
+  }
+  const std::vector<EventRecord> by_time = ByTime(events);
+  const std::map<int32_t, int32_t> threads = ThreadsOf(workers, meta);
+  const auto exchange = meta.find(kMetaExchange);
+  std::vector<RoundPath> paths;
+  for (const RoundRecord& round : rounds) {
+    std::vector<ClockRecord> known = final;
+    const std::vector<ClockRecord>& then = live[round.round];
+    known.insert(known.end(), then.begin(), then.end());
+    const std::vector<ClockEstimate> clocks = ClocksFor(round, known);
+    const auto of_round = spans.find(round.round);
+    paths.push_back(FindRoundPath(
+        {.round = round,
+         .spans = of_round == spans.end() ? std::span<const Span>() : of_round->second,
+         .stamps = stamps[round.round],
+         .events = Within(by_time, round),
+         .clocks = clocks,
+         .barrier = exchange != meta.end() && exchange->second == "barrier",
+         .threads = threads}));
+  }
+  return paths;
+}
+
+}  // namespace interlude

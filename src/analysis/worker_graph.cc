@@ -1,0 +1,198 @@
+#include "analysis/worker_graph.h"
+
+#include <algorithm>
+
+namespace interlude {
+namespace {
+
+Activity OfWorker(ActivityKind kind, const WorkerParts& parts, const ChunkStamp& stamp,
+                  std::vector<uint32_t> after) {
+  Activity activity{.kind = kind,
+                    .worker = parts.worker,
+                    .chunk = stamp.chunk,
+                    .begin_ns = stamp.begin_ns,
+                    .end_ns = stamp.end_ns,
+                    .begin_clock = parts.worker,
+                    .end_clock = parts.worker};
+  activity.after = std::move(after);
+  return activity;
+}
+
+/// A whole phase overlaps with the one before it, chunk by chunk: only its tail is its own.
+uint32_t AddChunk(ActivityKind kind, const ChunkStamp& stamp, std::vector<uint32_t> after,
+                  GraphBuilder& builder, const WorkerParts& parts) {
+  Activity activity = OfWorker(kind, parts, stamp, std::move(after));
+  return stamp.chunk == kNoChunk ? builder.AddTail(std::move(activity))
+                                 : builder.Add(std::move(activity));
+}
+
+struct Step {
+  ActivityKind kind;
+  ChunkStamp stamp;
+};
+
+/// What the main thread does before the exchange, one after the other.
+std::vector<Step> StepsOf(const PhaseTimes& times, const WorkerParts& parts) {
+  std::vector<Step> steps;
+  const auto add = [&](Phase phase, ActivityKind kind) {
+    for (const ChunkStamp& stamp : Placed(times, phase, parts)) steps.push_back({kind, stamp});
+  };
+  add(Phase::kAwaitRound, ActivityKind::kAwaitRound);
+  add(Phase::kShareBase, ActivityKind::kShareBase);
+  add(Phase::kEvaluate, ActivityKind::kEvaluate);
+  add(Phase::kTrain, ActivityKind::kTrain);
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const Step& a, const Step& b) { return a.stamp.end_ns < b.stamp.end_ns; });
+  return steps;
+}
+
+MaybeActivity AddStart(const PhaseTimes& times, GraphBuilder& builder, const WorkerParts& parts) {
+  const std::vector<ChunkStamp>& starts = times.Of(Phase::kStart, parts.worker);
+  if (starts.empty()) return std::nullopt;
+  return builder.Add({.kind = ActivityKind::kStart,
+                      .worker = parts.worker,
+                      .begin_ns = starts.front().begin_ns,
+                      .end_ns = starts.front().end_ns});
+}
+
+void AddSteps(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+  MaybeActivity start = AddStart(times, builder, parts);
+  for (const Step& step : StepsOf(times, parts)) {
+    Activity activity = OfWorker(step.kind, parts, step.stamp, Known({parts.trained, start}));
+    if (step.kind == ActivityKind::kAwaitRound && start) {
+      activity.kind = ActivityKind::kStart;  // the message's way
+      activity.flight = true;
+      parts.trained = builder.AddTail(std::move(activity));
+    } else {
+      parts.trained = builder.Add(std::move(activity));
+    }
+    start.reset();  // the first step stands for it
+  }
+  if (start) parts.trained = start;
+}
+
+/// Tasks of the worker's pool: `ready` says what a chunk of the phase waits for besides a thread.
+template <typename Ready>
+void AddTasks(ActivityKind kind, const std::vector<ChunkStamp>& stamps, const Ready& ready,
+              GraphBuilder& builder, WorkerParts& parts, Stage& into) {
+  for (const ChunkStamp& stamp : ByBegin(stamps)) {
+    const uint32_t task =
+        AddChunk(kind, stamp, Known({ready(stamp), parts.pool->Take()}), builder, parts);
+    parts.pool->Occupy(stamp.end_ns, task);
+    into.Add(stamp.chunk, stamp.end_ns, task);
+  }
+  into.Sort();
+}
+
+void AddUploads(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+  const MaybeActivity all =
+      parts.barrier ? builder.Join(parts.encoded.All()) : MaybeActivity(std::nullopt);
+  MaybeActivity before;
+  for (const ChunkStamp& stamp : Placed(times, Phase::kUpload, parts)) {
+    MaybeActivity ready = all ? all : parts.encoded.OfChunk(stamp.chunk, stamp.begin_ns);
+    if (!ready) ready = parts.trained;
+    before = AddChunk(ActivityKind::kUpload, stamp, Known({ready, before}), builder, parts);
+    parts.uploaded.Add(stamp.chunk, stamp.end_ns, *before);
+  }
+  parts.uploaded.Sort();
+}
+
+/// The quickest chunk's way, from its last byte sent to its last byte received.
+int64_t FlightOf(const LinkEnds& link, const GraphBuilder& builder) {
+  std::optional<int64_t> flight;
+  for (const ChunkStamp& stamp : link.received) {
+    const MaybeActivity sent = link.sent->OfChunk(stamp.chunk, stamp.end_ns);
+    if (!sent) continue;
+    const int64_t took = stamp.end_ns - builder.EndOf(*sent);
+    flight = std::min(flight.value_or(took), took);
+  }
+  return std::max<int64_t>(0, flight.value_or(0));
+}
+
+uint32_t AddFlight(const LinkEnds& link, uint32_t sent, uint32_t chunk, int64_t flight_ns,
+                   GraphBuilder& builder, const WorkerParts& parts) {
+  const Activity& sending = builder.at(sent);
+  return builder.Add({.kind = link.on_the_way,
+                      .flight = true,
+                      .worker = parts.worker,
+                      .chunk = chunk,
+                      .begin_ns = sending.end_ns,
+                      .end_ns = sending.end_ns + flight_ns,
+                      .begin_clock = sending.end_clock,
+                      .end_clock = link.receiver_clock,
+                      .after = {sent}});
+}
+
+}  // namespace
+
+std::vector<ChunkStamp> Placed(const PhaseTimes& times, Phase phase, const WorkerParts& parts) {
+  std::vector<ChunkStamp> stamps = times.Of(phase, parts.worker);
+  for (ChunkStamp& stamp : stamps) {
+    stamp.begin_ns += parts.shift_ns;
+    stamp.end_ns += parts.shift_ns;
+  }
+  return stamps;
+}
+
+void AddWayUp(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+  AddSteps(times, builder, parts);
+  const std::vector<ChunkStamp> encodes = Placed(times, Phase::kEncode, parts);
+  std::vector<ChunkStamp> tasks = encodes;
+  const std::vector<ChunkStamp> applies = Placed(times, Phase::kApply, parts);
+  tasks.insert(tasks.end(), applies.begin(), applies.end());
+  parts.pool.emplace(ByBegin(std::move(tasks)), parts.threads);
+  AddTasks(
+      ActivityKind::kEncode, encodes, [&](const ChunkStamp&) { return parts.trained; }, builder,
+      parts, parts.encoded);
+  AddUploads(times, builder, parts);
+}
+
+void AddWayDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+  const MaybeActivity all =
+      parts.barrier ? builder.Join(parts.downloaded.All()) : MaybeActivity(std::nullopt);
+  const MaybeActivity exchanged = parts.uploaded.empty() ? parts.trained : parts.uploaded.Last();
+  const auto ready = [&](const ChunkStamp& stamp) {
+    if (all) return all;
+    const MaybeActivity come = parts.downloaded.OfChunk(stamp.chunk, stamp.begin_ns);
+    return come ? come : exchanged;
+  };
+  AddTasks(ActivityKind::kApply, Placed(times, Phase::kApply, parts), ready, builder, parts,
+           parts.applied);
+  std::vector<uint32_t> after = parts.applied.All();
+  if (after.empty()) after = parts.downloaded.All();
+  if (exchanged) after.push_back(*exchanged);
+  const std::vector<ChunkStamp> verifies = Placed(times, Phase::kVerify, parts);
+  parts.verified =
+      verifies.empty()
+          ? builder.Join(std::move(after))
+          : builder.Add(OfWorker(ActivityKind::kVerify, parts, verifies.back(), std::move(after)));
+}
+
+void AddLink(const LinkEnds& link, MaybeActivity otherwise, GraphBuilder& builder,
+             const WorkerParts& parts) {
+  const int64_t flight_ns = FlightOf(link, builder);
+  MaybeActivity before;
+  for (const ChunkStamp& stamp : link.received) {
+    Activity arrival{.kind = link.on_the_way,
+                     .worker = parts.worker,
+                     .chunk = stamp.chunk,
+                     .begin_ns = stamp.begin_ns,
+                     .end_ns = stamp.end_ns,
+                     .begin_clock = link.receiver_clock,
+                     .end_clock = link.receiver_clock};
+    if (const MaybeActivity sent = link.sent->OfChunk(stamp.chunk, stamp.end_ns)) {
+      const uint32_t flight = AddFlight(link, *sent, stamp.chunk, flight_ns, builder, parts);
+      // From where both have ended, however early its first byte came.
+      arrival.begin_ns = std::min(arrival.begin_ns, builder.EndOf(flight));
+      arrival.after = Known({flight, before});
+    } else {
+      arrival.kind = link.from_nowhere;
+      arrival.after = Known({before ? before : otherwise});
+    }
+    before = builder.AddTail(std::move(arrival));
+    link.into->Add(stamp.chunk, stamp.end_ns, *before);
+  }
+  link.into->Sort();
+}
+
+}  // namespace interlude
