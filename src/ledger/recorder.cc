@@ -25,9 +25,16 @@ void Recorder::Record(const PhaseTimer& timer) {
   if (!stamps.stamps.empty()) account_.stamps.push_back(std::move(stamps));
 }
 
+void Recorder::AddSource(std::function<Account()> source) {
+  MutexLock lock(mutex_);
+  sources_.push_back(std::move(source));
+}
+
 Account Recorder::Take() {
   MutexLock lock(mutex_);
-  return std::exchange(account_, {});
+  Account account = std::exchange(account_, {});
+  for (const auto& source : sources_) account.Append(source());
+  return account;
 }
 
 uint64_t Recorder::dropped() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,6 +25,8 @@ class Recorder {
   void Record(const Span& span);
   /// The timer's span, and its stamps where it has any.
   void Record(const PhaseTimer& timer);
+  /// Take also takes what `source` gives, which must be there as long as Take is called.
+  void AddSource(std::function<Account()> source);
   /// All so far, in order of recording; the recorder is empty afterwards.
   Account Take();
   /// Spans dropped since the start because nobody took the others.
@@ -34,6 +37,7 @@ class Recorder {
 
   mutable Mutex mutex_;
   Account account_ INTERLUDE_GUARDED_BY(mutex_);
+  std::vector<std::function<Account()>> sources_ INTERLUDE_GUARDED_BY(mutex_);
   uint64_t dropped_ INTERLUDE_GUARDED_BY(mutex_) = 0;
 };
 
