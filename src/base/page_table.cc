@@ -1,6 +1,7 @@
 #include "base/page_table.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +25,8 @@ bool Counts(uint64_t entry, bool file_backed) {
 PageTable::PageTable()
     : file_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)),
       page_bytes_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))),
-      entries_(kEntriesARead) {}
+      entries_(kEntriesARead),
+      touched_(kEntriesARead) {}
 
 PageTable::~PageTable() {
   if (file_ >= 0) ::close(file_);
@@ -46,6 +48,25 @@ int64_t PageTable::ResidentBytes(uintptr_t begin, uintptr_t end, bool file_backe
     }
   }
   return resident;
+}
+
+int64_t PageTable::TouchedBytes(uintptr_t begin, uintptr_t end) {
+  int64_t touched = 0;
+  uintptr_t page = begin / page_bytes_;
+  const uintptr_t last = (end + page_bytes_ - 1) / page_bytes_;
+  while (page < last) {
+    const size_t count = std::min<size_t>(last - page, touched_.size());
+    // Fails where another thread has unmapped a part meanwhile: the next time knows.
+    if (::mincore(reinterpret_cast<void*>(page * page_bytes_), count * page_bytes_,
+                  touched_.data()) != 0)
+      break;
+    for (size_t i = 0; i < count; ++i, ++page) {
+      if ((touched_[i] & 1) == 0) continue;
+      touched += static_cast<int64_t>(std::min(end, (page + 1) * page_bytes_) -
+                                      std::max(begin, page * page_bytes_));
+    }
+  }
+  return touched;
 }
 
 }  // namespace interlude

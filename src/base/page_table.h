@@ -27,10 +27,15 @@ class PageTable {
   /// page of 4 KiB in a huge page, 30 ns otherwise.
   int64_t ResidentBytes(uintptr_t begin, uintptr_t end, bool file_backed);
 
+  /// For memory without a file: the same, but the page of zeros counts too. mincore() costs a
+  /// twentieth.
+  int64_t TouchedBytes(uintptr_t begin, uintptr_t end);
+
  private:
   const int file_;
   const size_t page_bytes_;
   std::vector<uint64_t> entries_;
+  std::vector<unsigned char> touched_;
 };
 
 }  // namespace interlude

@@ -20,7 +20,8 @@ std::optional<ProcessMemory> ParseProcessStatus(std::string_view status) {
   const auto resident = Field(status, "VmRSS:");
   const auto peak = Field(status, "VmHWM:");
   if (!anonymous || !resident || !peak) return std::nullopt;
-  return ProcessMemory{*anonymous, *resident, *peak, Field(status, "VmSwap:").value_or(0)};
+  return ProcessMemory{*anonymous, *resident, *peak, Field(status, "VmSwap:").value_or(0),
+                       Field(status, "VmSize:").value_or(0)};
 }
 
 std::optional<ProcessMemory> ReadProcessMemory(pid_t pid) {

@@ -20,6 +20,10 @@ constexpr size_t kLargestMapping = size_t{64} << 30;
 constexpr int64_t kMissingOfFull = int64_t{128} << 10;
 /// Below this change of the kernel's total, files are not looked at again.
 constexpr int64_t kFileChange = int64_t{256} << 10;
+/// Looks with the same map, at most.
+constexpr int kLooksAMap = 16;
+/// More than this above the resident memory, or than a hundredth of it, is looked at again exactly.
+constexpr int64_t kExcess = int64_t{1} << 20;
 
 bool HasFile(const MemoryMapping& mapping) {
   return mapping.kind == MappingKind::kProgram || mapping.kind == MappingKind::kFile;
@@ -49,7 +53,9 @@ int64_t ResidentMemoryReader::NamedBytes(const NamedRange& range, const MemoryMa
 
 void ResidentMemoryReader::AddUnnamed(const MemoryMapping& part, HeapPages& heap, Owners& owners) {
   if (part.begin >= part.end) return;
-  const int64_t bytes = pages_.ResidentBytes(part.begin, part.end, HasFile(part));
+  const int64_t bytes = HasFile(part) || exactly_
+                            ? pages_.ResidentBytes(part.begin, part.end, HasFile(part))
+                            : pages_.TouchedBytes(part.begin, part.end);
   switch (part.kind) {
     case MappingKind::kReserved:
       break;
@@ -129,14 +135,35 @@ void ResidentMemoryReader::AddFiles(const ProcessMemory& memory,
   for (const auto& [owner, bytes] : file_owners_) owners[owner] += bytes;
 }
 
-std::optional<ResidentMemory> ResidentMemoryReader::Read() {
-  if (!pages_.ok()) return std::nullopt;
+/// With LibTorch the map has more than a thousand lines, which cost the kernel more than all pages.
+bool ResidentMemoryReader::ReadMap(const ProcessMemory& memory) {
+  const bool same = memory.mapped == mapped_bytes_ && ++looks_since_map_ < kLooksAMap;
+  if (same && !mappings_.empty()) return true;
   const auto maps = ReadProcText("/proc/self/maps");
-  const auto memory = ReadProcessMemory(::getpid());
-  if (!maps || !memory) return std::nullopt;
-  if (memory->swapped > 0) full_.clear();
+  if (!maps) return false;
   static const size_t stack_bytes = DefaultStackBytes();
-  const std::vector<MemoryMapping> mappings = ParseMemoryMap(*maps, stack_bytes);
+  mappings_ = ParseMemoryMap(*maps, stack_bytes);
+  mapped_bytes_ = memory.mapped;
+  looks_since_map_ = 0;
+  return true;
+}
+
+std::optional<ResidentMemory> ResidentMemoryReader::Read() {
+  auto memory = Look(/*exactly=*/false);
+  if (!memory) return memory;
+  int64_t named = 0;
+  for (const auto& [owner, bytes] : memory->owners) named += bytes;
+  // More than there is: the quick look has counted pages of zeros.
+  if (named - memory->resident_bytes > std::max(kExcess, memory->resident_bytes / 100))
+    memory = Look(/*exactly=*/true);
+  return memory;
+}
+
+std::optional<ResidentMemory> ResidentMemoryReader::Look(bool exactly) {
+  exactly_ = exactly;
+  const auto memory = ReadProcessMemory(::getpid());
+  if (!pages_.ok() || !memory || !ReadMap(*memory)) return std::nullopt;
+  if (memory->swapped > 0) full_.clear();
   const std::vector<NamedRange> ranges = NamedRanges();
   std::erase_if(full_, [&](const auto& known) {
     return std::ranges::find(ranges, known.first, &NamedRange::id) == ranges.end();
@@ -146,8 +173,8 @@ std::optional<ResidentMemory> ResidentMemoryReader::Read() {
   HeapPages heap;
   for (const NamedRange& range : ranges) result.owners[range.owner];  // 0 where nothing is touched
   result.owners[kStackMemory] = 0;
-  AddFiles(*memory, mappings, ranges, result.owners);
-  for (const MemoryMapping& mapping : mappings) {
+  AddFiles(*memory, mappings_, ranges, result.owners);
+  for (const MemoryMapping& mapping : mappings_) {
     if (!HasFile(mapping)) AddMapping(mapping, ranges, heap, result.owners);
   }
   DivideHeap(heap, result.owners);

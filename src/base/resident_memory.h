@@ -56,7 +56,15 @@ class ResidentMemoryReader {
   /// Between malloc and, for what is more than malloc says it has, the rest.
   static void DivideHeap(const HeapPages& heap, Owners& owners);
 
+  std::optional<ResidentMemory> Look(bool exactly);
+  bool ReadMap(const ProcessMemory& memory);
+
   PageTable pages_;
+  bool exactly_ = false;  // whether the page of zeros is told from others in unnamed memory
+  /// Read again when the size of the address space has changed, and now and then.
+  std::vector<MemoryMapping> mappings_;
+  uint64_t mapped_bytes_ = 0;
+  int looks_since_map_ = 0;
   /// Ranges whose pages are all there, with their bytes: they stay, unless memory is swapped.
   std::map<uint64_t, int64_t> full_;
   /// Of program and files, kept while the kernel's total for them stays.

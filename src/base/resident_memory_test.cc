@@ -136,6 +136,19 @@ TEST(ResidentMemory, WhatWasFreedAndKeptIsTheAllocators) {
       << FormatHeldMemory(*after);
 }
 
+TEST(ResidentMemory, ABlockOfTheHeapThatWasOnlyReadIsNotResident) {
+  NEEDS_PLAIN_MEMORY();
+  constexpr size_t kBytes = size_t{64} << 20;
+  auto* const block = static_cast<volatile char*>(::calloc(kBytes, 1));
+  int sum = 0;
+  for (size_t i = 0; i < kBytes; i += 4096) sum += block[i];
+  EXPECT_EQ(sum, 0);
+  const auto memory = ExplainResidentMemory();
+  ExpectExplained(*memory);
+  EXPECT_LT(Of(*memory, kHeapInUse) + Of(*memory, kHeapKeptFree), 60 * kMiB);
+  ::free(const_cast<char*>(block));
+}
+
 TEST(ResidentMemory, AThreadsStackIsAStack) {
   NEEDS_PLAIN_MEMORY();
   ResidentMemoryReader reader;

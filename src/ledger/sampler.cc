@@ -13,10 +13,8 @@ constexpr Nanoseconds kMemoryEvery = std::chrono::seconds(2);
 constexpr Nanoseconds kNoNews = std::chrono::milliseconds(250);
 /// Of what something costs: how long to wait until it is done again.
 constexpr int64_t kRest = 2000;
-
-Nanoseconds Wait(Nanoseconds every, int64_t cost_ns) {
-  return std::max(every, Nanoseconds(cost_ns * kRest));
-}
+/// The first looks at memory, which nothing is remembered for, are free.
+constexpr int64_t kFreeMemoryCpuNs = 20'000'000;
 
 }  // namespace
 
@@ -24,6 +22,7 @@ Sampler::Sampler(const SamplerOptions& options, const Clock& clock)
     : options_(options),
       clock_(clock),
       last_(ReadSample(clock, options.tcp)),
+      begun_(last_.at),
       memory_due_(last_.at),
       due_(last_.at + kSampleEvery),
       sampled_at_(last_.at),
@@ -65,7 +64,7 @@ void Sampler::Sample(Nanoseconds now, bool all) {
     MutexLock lock(mutex_);
     store_.Add(sample);
     sampled_at_ = now;
-    due_ = now + Wait(kSampleEvery, cost);
+    due_ = now + std::max(kSampleEvery, Nanoseconds(cost * kRest));
     cpu_ns_ += cost;
   }
   if (all || now >= memory_due_) SampleMemory(now);
@@ -77,7 +76,9 @@ void Sampler::SampleMemory(Nanoseconds now) {
   MutexLock lock(mutex_);
   if (memory) store_.AddMemory(options_.recorded_by, clock_.Now().count(), memory->owners);
   const int64_t cost = ReadThreadTimes().cpu_ns - begin;
-  memory_due_ = now + Wait(kMemoryEvery, cost);
+  memory_cpu_ns_ += cost;
+  memory_due_ = std::max(now + kMemoryEvery,
+                         begun_ + Nanoseconds((memory_cpu_ns_ - kFreeMemoryCpuNs) * kRest));
   cpu_ns_ += cost;
 }
 

@@ -22,9 +22,8 @@ struct SamplerOptions {
   std::optional<TcpPorts> tcp;
 };
 
-/// Gives itself a two-thousandth of one CPU for samples and as much for memory: where one costs
-/// more than half a millisecond or a whole one, the next waits longer than a second, or two. Any
-/// thread.
+/// Gives itself a two-thousandth of one CPU for samples and as much for memory (besides the first
+/// 20 ms): where that is not enough, they come less often. Any thread.
 class Sampler {
  public:
   /// Begins to sample: the first interval begins now. `clock` outlives the sampler.
@@ -57,7 +56,9 @@ class Sampler {
   // The sampling thread's; after Stop has joined it, the stopping thread's.
   SampleReading last_;
   ResidentMemoryReader memory_;
+  const Nanoseconds begun_;
   Nanoseconds memory_due_;
+  int64_t memory_cpu_ns_ = 0;
 
   mutable Mutex mutex_;
   CondVar wake_;
