@@ -8,8 +8,8 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
-#include <string_view>
-#include <vector>
+
+#include "base/cpu_cgroups.h"
 
 namespace interlude {
 namespace {
@@ -52,52 +52,11 @@ std::optional<double> QuotaV1(const std::string& directory) {
   return *quota / *period;
 }
 
-struct Membership {
-  bool v2 = false;
-  std::string path;  // "/a/b" below the hierarchy's mount
-};
-
-/// The process's place in the cpu hierarchies, from "ID:CONTROLLERS:PATH" lines.
-std::vector<Membership> ReadMemberships(const std::string& root) {
-  std::vector<Membership> memberships;
-  std::ifstream in(root + "/proc/self/cgroup");
-  std::string line;
-  while (std::getline(in, line)) {
-    const size_t first = line.find(':');
-    const size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    if (controllers.empty()) {
-      memberships.push_back({true, path});
-    } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
-      memberships.push_back({false, path});
-    }
-  }
-  return memberships;
-}
-
-/// Where cpu hierarchies are commonly mounted; a container sees its own group at the mount itself.
-std::vector<std::string> Mounts(bool v2) {
-  if (v2) return {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-  return {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpuacct,cpu"};
-}
-
-void ConsiderAncestors(const std::string& root, const Membership& membership, CpuLimits& limits) {
-  for (const std::string& mount : Mounts(membership.v2)) {
-    std::string path = membership.path;
-    for (;;) {
-      while (!path.empty() && path.back() == '/') path.pop_back();
-      const std::string directory = root + mount + path;
-      const auto quota = membership.v2 ? QuotaV2(directory) : QuotaV1(directory);
-      if (quota && (!limits.quota_cores || *quota < *limits.quota_cores)) {
-        limits.quota_cores = quota;
-        limits.quota_source = directory + (membership.v2 ? "/cpu.max" : "/cpu.cfs_quota_us");
-      }
-      if (path.empty()) break;
-      path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
-    }
-  }
+void Consider(const CpuCgroup& group, CpuLimits& limits) {
+  const auto quota = group.v2 ? QuotaV2(group.directory) : QuotaV1(group.directory);
+  if (!quota || (limits.quota_cores && *quota >= *limits.quota_cores)) return;
+  limits.quota_cores = quota;
+  limits.quota_source = group.directory + (group.v2 ? "/cpu.max" : "/cpu.cfs_quota_us");
 }
 
 int AffinityCores() {
@@ -130,9 +89,7 @@ CpuLimits ReadCpuLimits(const std::string& root) {
   limits.visible_cores = std::max<int>(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
   const int affinity = AffinityCores();
   limits.affinity_cores = affinity > 0 ? affinity : limits.visible_cores;
-  for (const Membership& membership : ReadMemberships(root)) {
-    ConsiderAncestors(root, membership, limits);
-  }
+  for (const CpuCgroup& group : FindCpuCgroups(root)) Consider(group, limits);
   return limits;
 }
 

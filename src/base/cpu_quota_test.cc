@@ -3,46 +3,33 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/fake_root.h"
 
 namespace interlude {
 namespace {
 
 using ::testing::HasSubstr;
 
-/// A made-up /proc and /sys, of the files that each test names.
 class CpuQuota : public testing::Test {
  protected:
-  CpuQuota() : root_(testing::TempDir() + "/quota-XXXXXX") {
-    INTERLUDE_CHECK(::mkdtemp(root_.data()) != nullptr, "no temporary directory");
-  }
-  ~CpuQuota() override { std::filesystem::remove_all(root_); }
-
-  void File(std::string_view path, std::string_view text) {
-    const std::filesystem::path full = root_ + std::string(path);
-    std::filesystem::create_directories(full.parent_path());
-    std::ofstream(full) << text;
-  }
+  void File(std::string_view path, std::string_view text) { root_.File(path, text); }
   void QuotaV1(const std::string& directory, std::string_view quota,
                std::string_view period = "100000\n") {
     File(directory + "/cpu.cfs_quota_us", quota);
     File(directory + "/cpu.cfs_period_us", period);
   }
-  CpuLimits Read() const { return ReadCpuLimits(root_); }
+  CpuLimits Read() const { return ReadCpuLimits(root_.path()); }
   void ExpectQuota(double cores, const std::string& file) const {
     const CpuLimits limits = Read();
     ASSERT_TRUE(limits.quota_cores.has_value());
     EXPECT_DOUBLE_EQ(*limits.quota_cores, cores);
-    EXPECT_EQ(limits.quota_source, root_ + file);
+    EXPECT_EQ(limits.quota_source, root_.path() + file);
   }
 
-  std::string root_;
+  FakeRoot root_;
 };
 
 TEST_F(CpuQuota, WithoutAnyCgroupFilesThereIsNoLimit) {

@@ -12,6 +12,12 @@ void KeepFreedMemory() {
 
 void ShareOneHeap() { ::mallopt(M_ARENA_MAX, 1); }
 
+HeapUse ReadHeapUse() {
+  const auto info = ::mallinfo2();
+  const auto large = static_cast<int64_t>(info.hblkhd);  // blocks with a mapping of their own
+  return {static_cast<int64_t>(info.arena) + large, static_cast<int64_t>(info.uordblks) + large};
+}
+
 void ReturnFreedMemory() { ::malloc_trim(0); }
 
 }  // namespace interlude

@@ -1,6 +1,8 @@
 // How this process's heap treats large blocks. Set once, when a program starts.
 #pragma once
 
+#include <cstdint>
+
 namespace interlude {
 
 /// Keeps freed blocks of up to 32 MiB for the next use, up to 64 MiB at the end of each arena,
@@ -15,6 +17,14 @@ void KeepFreedMemory();
 /// with pieces of many runs' messages in it, a part could never be given back. Big buffers are
 /// outside of it, so its lock is seldom wanted. Before other threads.
 void ShareOneHeap();
+
+/// What malloc holds in this process.
+struct HeapUse {
+  int64_t from_kernel_bytes = 0;  // address space, touched or not
+  int64_t in_use_bytes = 0;       // of it, what malloc has given out; the rest it keeps free
+};
+/// As malloc counts it (mallinfo2). Costs some microseconds for each thread's heap.
+HeapUse ReadHeapUse();
 
 /// Gives all that is free back to the kernel: between two runs.
 void ReturnFreedMemory();

@@ -15,6 +15,8 @@ namespace {
 
 struct Accounts {
   Mutex mutex;
+  uint64_t newest_id INTERLUDE_GUARDED_BY(mutex) = 0;
+  std::map<uint64_t, NamedRange> ranges INTERLUDE_GUARDED_BY(mutex);
   std::map<std::string, MemoryUse> by_owner INTERLUDE_GUARDED_BY(mutex);
 };
 
@@ -37,13 +39,35 @@ size_t NextColour() {
 
 }  // namespace
 
-void AccountMemory(const std::string& owner, int64_t bytes) {
+NamedMemory::NamedMemory(std::string owner, const void* data, size_t bytes, MemoryPlace place) {
+  if (bytes == 0) return;
+  const auto begin = reinterpret_cast<uintptr_t>(data);
   Accounts& accounts = GlobalAccounts();
   MutexLock lock(accounts.mutex);
   MemoryUse& use = accounts.by_owner[owner];
   use.owner = owner;
-  use.bytes += bytes;
+  use.bytes += static_cast<int64_t>(bytes);
   use.peak_bytes = std::max(use.peak_bytes, use.bytes);
+  id_ = ++accounts.newest_id;
+  accounts.ranges[id_] = {id_, begin, begin + bytes, std::move(owner), place};
+}
+
+void NamedMemory::Release() {
+  if (id_ == 0) return;
+  Accounts& accounts = GlobalAccounts();
+  MutexLock lock(accounts.mutex);
+  const auto it = accounts.ranges.find(std::exchange(id_, 0));
+  accounts.by_owner[it->second.owner].bytes -=
+      static_cast<int64_t>(it->second.end - it->second.begin);
+  accounts.ranges.erase(it);
+}
+
+NamedMemory& NamedMemory::operator=(NamedMemory&& other) noexcept {
+  if (this != &other) {
+    Release();
+    id_ = std::exchange(other.id_, 0);
+  }
+  return *this;
 }
 
 std::vector<MemoryUse> MemoryUses() {
@@ -54,23 +78,34 @@ std::vector<MemoryUse> MemoryUses() {
   return uses;
 }
 
-Buffer::Buffer(std::string owner, size_t bytes) : owner_(std::move(owner)), size_(bytes) {
+std::vector<NamedRange> NamedRanges() {
+  std::vector<NamedRange> ranges;
+  {
+    Accounts& accounts = GlobalAccounts();
+    MutexLock lock(accounts.mutex);
+    for (const auto& [id, range] : accounts.ranges) ranges.push_back(range);
+  }
+  std::ranges::sort(ranges, {}, &NamedRange::begin);
+  return ranges;
+}
+
+Buffer::Buffer(std::string owner, size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
   const size_t colour = bytes >= kHugePage ? NextColour() : 0;
   mapped_ = (bytes + colour + 4095) / 4096 * 4096;
   void* data = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  INTERLUDE_CHECK(data != MAP_FAILED, "no memory for {} bytes of {}", bytes, owner_);
+  INTERLUDE_CHECK(data != MAP_FAILED, "no memory for {} bytes of {}", bytes, owner);
   if (mapped_ >= kHugePage)
     ::madvise(data, mapped_, MADV_HUGEPAGE);  // advice: failure costs speed only
   mapping_ = data;
   data_ = static_cast<std::byte*>(data) + colour;
-  AccountMemory(owner_, static_cast<int64_t>(mapped_));
+  name_ = NamedMemory(std::move(owner), mapping_, mapped_, MemoryPlace::kOwnPages);
 }
 
 void Buffer::Release() {
   if (mapping_ == nullptr) return;
+  name_ = NamedMemory();  // before another may get the same addresses
   ::munmap(mapping_, mapped_);
-  AccountMemory(owner_, -static_cast<int64_t>(mapped_));
   mapping_ = nullptr;
   data_ = nullptr;
   size_ = 0;
@@ -80,20 +115,20 @@ void Buffer::Release() {
 Buffer::~Buffer() { Release(); }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : owner_(std::move(other.owner_)),
-      mapping_(std::exchange(other.mapping_, nullptr)),
+    : mapping_(std::exchange(other.mapping_, nullptr)),
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
-      mapped_(std::exchange(other.mapped_, 0)) {}
+      mapped_(std::exchange(other.mapped_, 0)),
+      name_(std::move(other.name_)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this != &other) {
     Release();
-    owner_ = std::move(other.owner_);
     mapping_ = std::exchange(other.mapping_, nullptr);
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
     mapped_ = std::exchange(other.mapped_, 0);
+    name_ = std::move(other.name_);
   }
   return *this;
 }

@@ -1,5 +1,5 @@
-// Who owns the big memory: every buffer of a megabyte or more is counted under its owner's name, so
-// that the account of a process's resident memory has names in it.
+// Who owns the big memory: where it lies is registered under its owner's name, so that the account
+// of a process's resident memory (resident_memory.h) has names in it.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,48 @@
 
 namespace interlude {
 
-/// Bytes held and the most ever held under one name.
+/// Where named memory comes from.
+enum class MemoryPlace {
+  kOwnPages,  // a mapping of its own
+  kHeap,      // malloc gave it, so that the heap's figures contain it
+};
+
+/// A name for memory that something else owns: registered as long as this object lives, which must
+/// end before the memory does. Ranges do not overlap. Any thread. Move only.
+class NamedMemory {
+ public:
+  NamedMemory() = default;
+  NamedMemory(std::string owner, const void* data, size_t bytes, MemoryPlace place);
+  ~NamedMemory() { Release(); }
+  NamedMemory(NamedMemory&& other) noexcept : id_(other.id_) { other.id_ = 0; }
+  NamedMemory& operator=(NamedMemory&& other) noexcept;
+
+ private:
+  void Release();
+  uint64_t id_ = 0;  // 0: none
+};
+
+/// Bytes held and the most ever held under one name, whether they are resident or not.
 struct MemoryUse {
   std::string owner;
   int64_t bytes = 0;
   int64_t peak_bytes = 0;
 };
 
-/// Adds (or with negative `bytes` removes) memory held under `owner`. Any thread.
-void AccountMemory(const std::string& owner, int64_t bytes);
-
-/// All owners, by name.
+/// All owners there ever were, by name.
 std::vector<MemoryUse> MemoryUses();
+
+/// One registered range.
+struct NamedRange {
+  uint64_t id = 0;  // never used again
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+  std::string owner;
+  MemoryPlace place = MemoryPlace::kOwnPages;
+};
+
+/// All that are registered now, by address.
+std::vector<NamedRange> NamedRanges();
 
 /// A zero-filled, 64-byte aligned, fixed-size array of floats or bytes, counted under its owner.
 /// Large ones ask for transparent huge pages and return to the kernel when destroyed. Move only.
@@ -49,11 +79,11 @@ class Buffer {
 
  private:
   void Release();
-  std::string owner_;
   void* mapping_ = nullptr;
   std::byte* data_ = nullptr;  // a little after the mapping's beginning
   size_t size_ = 0;
   size_t mapped_ = 0;
+  NamedMemory name_;
 };
 
 }  // namespace interlude

@@ -18,32 +18,48 @@ MemoryUse UseOf(const std::string& owner) {
   return {};
 }
 
-TEST(MemoryAccount, CountsWhatIsHeldAndTheMostEverHeld) {
-  AccountMemory("account", 100);
-  AccountMemory("account", 50);
-  AccountMemory("account", -120);
-  EXPECT_EQ(UseOf("account").bytes, 30);
-  EXPECT_EQ(UseOf("account").peak_bytes, 150);
+NamedMemory Name(const std::string& owner, uintptr_t begin, size_t bytes) {
+  return {owner, reinterpret_cast<const void*>(begin), bytes, MemoryPlace::kHeap};
 }
 
-TEST(MemoryAccount, OwnersAreListedByName) {
-  AccountMemory("z last", 1);
-  AccountMemory("a first", 1);
-  const auto uses = MemoryUses();
-  EXPECT_TRUE(std::is_sorted(uses.begin(), uses.end(), [](const MemoryUse& a, const MemoryUse& b) {
-    return a.owner < b.owner;
-  }));
+TEST(MemoryAccount, CountsWhatIsHeldAndTheMostEverHeld) {
+  NamedMemory first = Name("account", 1000, 100);
+  {
+    const NamedMemory second = Name("account", 2000, 50);
+    EXPECT_EQ(UseOf("account").bytes, 150);
+  }
+  EXPECT_EQ(UseOf("account").bytes, 100);
+  EXPECT_EQ(UseOf("account").peak_bytes, 150);
+  first = Name("account", 3000, 10);
+  EXPECT_EQ(UseOf("account").bytes, 10);
+  const NamedMemory moved = std::move(first);
+  EXPECT_EQ(UseOf("account").bytes, 10);
+  const NamedMemory nothing = Name("account", 4000, 0);
+  EXPECT_EQ(UseOf("account").bytes, 10);
+}
+
+TEST(MemoryAccount, OwnersAreListedByNameAndRangesByAddress) {
+  const NamedMemory high = Name("a first", 9000, 1);
+  const NamedMemory low = Name("z last", 8000, 1);
+  EXPECT_TRUE(std::ranges::is_sorted(MemoryUses(), {}, &MemoryUse::owner));
+  const std::vector<NamedRange> ranges = NamedRanges();
+  EXPECT_TRUE(std::ranges::is_sorted(ranges, {}, &NamedRange::begin));
+  const auto found = std::ranges::find(ranges, "z last", &NamedRange::owner);
+  ASSERT_NE(found, ranges.end());
+  EXPECT_EQ(found->begin, 8000u);
+  EXPECT_EQ(found->end, 8001u);
+  EXPECT_EQ(found->place, MemoryPlace::kHeap);
 }
 
 TEST(MemoryAccount, ThreadsLoseNoCounts) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([] {
-      for (int i = 0; i < 1000; ++i) AccountMemory("threads", i % 2 == 0 ? 3 : -1);
+      for (int i = 0; i < 1000; ++i) const NamedMemory memory = Name("threads", 5000, 3);
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(UseOf("threads").bytes, 3000);
+  EXPECT_EQ(UseOf("threads").bytes, 0);
 }
 
 TEST(Buffer, IsZeroAlignedAndCountedWhileItLives) {

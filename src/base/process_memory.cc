@@ -2,31 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <fstream>
-#include <iterator>
-#include <string>
+#include "base/proc_text.h"
 
 namespace interlude {
 namespace {
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 /// Bytes of a line such as "RssAnon:      1234 kB".
 std::optional<uint64_t> Field(std::string_view text, std::string_view key) {
-  for (size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
-    if (at != 0 && text[at - 1] != '\n') continue;
-    const size_t digit = text.find_first_not_of(" \t", at + key.size());
-    if (digit == std::string_view::npos) return std::nullopt;
-    uint64_t kib = 0;
-    const auto parsed = std::from_chars(text.data() + digit, text.data() + text.size(), kib);
-    if (parsed.ec != std::errc()) return std::nullopt;
-    return kib * 1024;
-  }
-  return std::nullopt;
+  const auto bytes = Times(NumberAfter(text, key), 1024);
+  return bytes && *bytes >= 0 ? std::optional<uint64_t>(*bytes) : std::nullopt;
 }
 
 }  // namespace
@@ -36,11 +20,13 @@ std::optional<ProcessMemory> ParseProcessStatus(std::string_view status) {
   const auto resident = Field(status, "VmRSS:");
   const auto peak = Field(status, "VmHWM:");
   if (!anonymous || !resident || !peak) return std::nullopt;
-  return ProcessMemory{*anonymous, *resident, *peak};
+  return ProcessMemory{*anonymous, *resident, *peak, Field(status, "VmSwap:").value_or(0),
+                       Field(status, "VmSize:").value_or(0)};
 }
 
 std::optional<ProcessMemory> ReadProcessMemory(pid_t pid) {
-  return ParseProcessStatus(ReadAll(fmt::format("/proc/{}/status", pid)));
+  const auto status = ReadProcText(fmt::format("/proc/{}/status", pid));
+  return status ? ParseProcessStatus(*status) : std::nullopt;
 }
 
 }  // namespace interlude

@@ -14,6 +14,8 @@ struct ProcessMemory {
   uint64_t anonymous = 0;      // RssAnon: heap, stacks, Buffers; not pages of mapped files
   uint64_t resident = 0;       // VmRSS: the above and pages of files, such as a mapped journal
   uint64_t peak_resident = 0;  // VmHWM: the most that VmRSS ever was
+  uint64_t swapped = 0;        // VmSwap; 0 where the kernel cannot swap
+  uint64_t mapped = 0;         // VmSize: address space, resident or not
 };
 
 /// Nothing when there is no such process, or it has ended and was not waited for.

@@ -10,6 +10,7 @@
 
 #include "base/cpu_quota.h"
 #include "base/log.h"
+#include "base/resident_memory.h"
 #include "base/version.h"
 #include "coordinator/chunk_merge.h"
 #include "coordinator/ledger_book.h"
@@ -101,6 +102,7 @@ class CoordinatorImpl final : public Coordinator {
                                                      .workers = options_.workers,
                                                      .keys = keys()},
                                                     service_));
+    BeginSampling();
     INTERLUDE_ASSIGN_OR_RETURN(
         directory_, OpenRunDirectory(options_.directory, options_.config, options_.workers));
     INTERLUDE_ASSIGN_OR_RETURN(std::optional<RecoveredRun> recovered,
@@ -128,7 +130,7 @@ class CoordinatorImpl final : public Coordinator {
   StatusOr<RunOutcome> Wait() override {
     if (thread_.joinable()) thread_.join();
     ShutDown();
-    if (outcome_.ok()) outcome_->ledger_complete = !book_->failed();  // closed, and so complete
+    if (outcome_.ok()) outcome_->ledger_complete = ledger_complete_;
     return outcome_;
   }
 
@@ -136,6 +138,14 @@ class CoordinatorImpl final : public Coordinator {
 
  private:
   const TransportKeys* keys() const { return options_.keys ? &*options_.keys : nullptr; }
+
+  void BeginSampling() {
+    SamplerOptions options;
+    if (const auto port = PortOf(server_.address))
+      options.tcp = TcpPorts{.port = *port, .own_end = true};
+    shared_.sampler.emplace(options, clock_);
+    shared_.recorder.AddSource([this] { return shared_.sampler->Take(); });
+  }
 
   void WriteMeta(const std::string& run_id, int threads) {
     const RunConfig& config = options_.config;
@@ -155,13 +165,21 @@ class CoordinatorImpl final : public Coordinator {
     }
   }
 
-  /// Gives the workers a moment to take their goodbye and go.
+  /// Gives the workers a moment to take their goodbye and go; then lets go of the run's memory, so
+  /// that the last samples say what is held without it, and closes the account.
   void ShutDown() {
     if (server_.server == nullptr) return;
     server_.server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
     server_.server->Wait();
     server_.server.reset();
-    if (book_ != nullptr) book_->Close();  // handlers recorded to the end
+    round_thread_.reset();
+    shared_.SetExchange(nullptr);
+    if (shared_.sampler) shared_.sampler->Stop();
+    if (book_ == nullptr) return;
+    book_->Close();  // handlers recorded to the end
+    ledger_complete_ = !book_->failed();
+    book_.reset();
+    if (const auto held = ExplainResidentMemory()) LogInfo("{}", FormatHeldMemory(*held));
   }
 
   const CoordinatorOptions options_;
@@ -176,6 +194,7 @@ class CoordinatorImpl final : public Coordinator {
   std::unique_ptr<LedgerBook> book_;
   std::unique_ptr<RoundThread> round_thread_;
   std::thread thread_;
+  bool ledger_complete_ = true;
   StatusOr<RunOutcome> outcome_ = UnknownError("the run has not ended");
 };
 

@@ -122,6 +122,7 @@ void RoundThread::Do(const MergeChunk& action) {
     sync_contributors_[order.chunk].push_back(contributor.worker);
     payloads.push_back(exchange_->deltas->Delta(order.round, contributor.worker, order.chunk));
   }
+  if (chunks_merged_ == 0 && shared_.sampler) shared_.sampler->SampleNow();
   ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
   merges_.Submit([this, order, payloads = std::move(payloads),
                   sync = exchange_->deltas->MutableSync(order.round, order.chunk),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -12,6 +13,7 @@
 #include "coordinator/session.h"
 #include "coordinator/sync_board.h"
 #include "ledger/recorder.h"
+#include "ledger/sampler.h"
 
 namespace interlude {
 
@@ -32,6 +34,7 @@ class SharedState {
   SessionTable sessions;
   SyncBoard board;
   Recorder recorder;
+  std::optional<Sampler> sampler;  // once it is known where the coordinator is reached
 
   void SetExchange(std::shared_ptr<const Exchange> exchange) {
     MutexLock lock(mutex_);

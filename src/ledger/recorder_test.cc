@@ -163,5 +163,22 @@ TEST(Recorder, LosesNothingWhenThreadsRecordAtOnce) {
   EXPECT_EQ(recorder.Take().spans.size(), 2000u);
 }
 
+TEST(Recorder, TakesFromItsSourcesToo) {
+  Recorder recorder;
+  int calls = 0;
+  recorder.AddSource([&calls] {
+    ++calls;
+    Account account;
+    account.memory.push_back({.owner = "base", .bytes = calls});
+    return account;
+  });
+  recorder.Record(Span{.phase = Phase::kTrain});
+  const Account first = recorder.Take();
+  EXPECT_EQ(first.spans.size(), 1u);
+  ASSERT_EQ(first.memory.size(), 1u);
+  EXPECT_EQ(first.memory.front().bytes, 1);
+  EXPECT_EQ(recorder.Take().memory.front().bytes, 2);
+}
+
 }  // namespace
 }  // namespace interlude

@@ -53,6 +53,7 @@ StatusOr<JournalPlaces> ReadJournalPlaces(const std::string& path) {
 }
 
 JournalFile::~JournalFile() {
+  name_ = NamedMemory();
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
@@ -110,6 +111,7 @@ Status JournalFile::Map(int protection) {
   if (data == MAP_FAILED)
     return ErrnoError(errno, fmt::format("mapping {} bytes of {}", size_, path_));
   data_ = static_cast<std::byte*>(data);
+  name_ = NamedMemory("journal", data_, size_, MemoryPlace::kOwnPages);
   return OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "base/memory_account.h"
 #include "base/status.h"
 #include "store/file.h"
 #include "store/journal_format.h"
@@ -61,6 +62,7 @@ class JournalFile {
   uint32_t ring_index_ = 0;
   std::byte* data_ = nullptr;
   size_t size_ = 0;
+  NamedMemory name_;
   std::atomic<uint32_t> round_{kNoJournalRound};
 };
 

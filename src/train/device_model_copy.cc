@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <exception>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "codec/float_environment.h"
+#include "train/name_tensor.h"
 #include "train/tensor_non_finite.h"
 #include "train/tensor_q4.h"
 #include "train/tensor_xxh3.h"
@@ -36,6 +38,7 @@ class DeviceModelCopy final : public ModelCopy {
         hashes_(layout.num_chunks()),
         stale_(layout.num_chunks(), true) {
     if (keep_residual) residual_ = at::zeros_like(base_);
+    names_ = {NameTensor("base", base_), NameTensor("residual", residual_)};
   }
 
   EncodeOutcome Encode(uint32_t chunk, std::span<std::byte> out, Hash128& payload_hash) override {
@@ -168,7 +171,8 @@ class DeviceModelCopy final : public ModelCopy {
   Mutex mutex_;
   at::Tensor parameters_;
   at::Tensor base_;
-  at::Tensor residual_;          // undefined without error feedback
+  at::Tensor residual_;  // undefined without error feedback
+  std::array<NamedMemory, 2> names_;
   std::vector<Hash128> hashes_;  // of the base
   std::vector<bool> stale_;      // whose hash the base has outgrown
 };

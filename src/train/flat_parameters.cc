@@ -4,10 +4,14 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "train/name_tensor.h"
 
 namespace interlude {
 
 namespace {
+
+constexpr char kValues[] = "parameters";
+constexpr char kGradient[] = "gradients";
 
 Buffer HostMemory(const char* owner, const Layout& layout, const TrainDevice& device) {
   return device.in_host_memory ? Buffer::Floats(owner, layout.total_params()) : Buffer();
@@ -24,10 +28,13 @@ at::Tensor Sequence(Buffer& memory, const Layout& layout, const TrainDevice& dev
 
 FlatParameters::FlatParameters(Layout layout, const TrainDevice& device)
     : layout_(std::move(layout)),
-      value_memory_(HostMemory("train parameters", layout_, device)),
-      gradient_memory_(HostMemory("train gradient", layout_, device)),
+      value_memory_(HostMemory(kValues, layout_, device)),
+      gradient_memory_(HostMemory(kGradient, layout_, device)),
       values_(Sequence(value_memory_, layout_, device)),
-      gradient_(Sequence(gradient_memory_, layout_, device)) {}
+      gradient_(Sequence(gradient_memory_, layout_, device)) {
+  if (!device.in_host_memory)
+    names_ = {NameTensor(kValues, values_), NameTensor(kGradient, gradient_)};
+}
 
 const ParameterSpec& FlatParameters::Find(const std::string& name) const {
   const auto found = std::ranges::find(layout_.parameters(), name, &ParameterSpec::name);

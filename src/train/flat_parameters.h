@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
 #include <span>
 #include <string>
 
@@ -45,6 +46,7 @@ class FlatParameters {
   Buffer gradient_memory_;
   at::Tensor values_;
   at::Tensor gradient_;
+  std::array<NamedMemory, 2> names_;  // of tensors that own their memory
 };
 
 }  // namespace interlude

@@ -1,12 +1,16 @@
 #include "train/local_optimizer.h"
 
+#include <array>
 #include <cmath>
 
 #include "base/check.h"
+#include "train/name_tensor.h"
 
 namespace interlude {
 
 namespace {
+
+constexpr char kOwner[] = "optimizer state";
 
 struct DecayingRange {
   at::Tensor values;
@@ -41,7 +45,9 @@ class AdamW final : public LocalOptimizer {
         gradient_(parameters.gradient()),
         mean_(at::zeros_like(values_)),
         square_(at::zeros_like(values_)),
-        scratch_(at::empty_like(values_)) {}
+        scratch_(at::empty_like(values_)),
+        names_{NameTensor(kOwner, mean_), NameTensor(kOwner, square_),
+               NameTensor(kOwner, scratch_)} {}
 
   void Step(double learning_rate) override {
     ++steps_;
@@ -65,6 +71,7 @@ class AdamW final : public LocalOptimizer {
   at::Tensor mean_;
   at::Tensor square_;
   at::Tensor scratch_;
+  const std::array<NamedMemory, 3> names_;
   uint64_t steps_ = 0;
 };
 
@@ -76,6 +83,7 @@ class Sgd final : public LocalOptimizer {
         values_(parameters.values()),
         gradient_(parameters.gradient()) {
     if (config_.momentum != 0) velocity_ = at::zeros_like(values_);
+    name_ = NameTensor(kOwner, velocity_);
   }
 
   void Step(double learning_rate) override {
@@ -94,6 +102,7 @@ class Sgd final : public LocalOptimizer {
   at::Tensor values_;
   at::Tensor gradient_;
   at::Tensor velocity_;
+  NamedMemory name_;
 };
 
 }  // namespace

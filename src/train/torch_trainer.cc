@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 
+#include <array>
 #include <cmath>
 #include <exception>
 
@@ -56,6 +57,10 @@ Status CheckFit(const ModelConfig& model, const ImageData& data) {
   return OkStatus();
 }
 
+NamedMemory NameImages(const ImageSet& images) {
+  return {"data", images.pixels.data(), images.pixels.size(), MemoryPlace::kHeap};
+}
+
 class TorchTrainer final : public LocalTrainer {
  public:
   TorchTrainer(const RunConfig& config, const TrainDevice& device, Layout layout,
@@ -63,6 +68,7 @@ class TorchTrainer final : public LocalTrainer {
       : config_(config),
         device_(device),
         data_(std::move(data)),
+        data_names_{NameImages(data_.train), NameImages(data_.test)},
         order_(std::move(order)),
         parameters_(std::move(layout), device),
         model_(CreateModel(config.model, ModelOptions(), parameters_)),
@@ -211,6 +217,7 @@ class TorchTrainer final : public LocalTrainer {
   const RunConfig config_;
   const TrainDevice device_;
   const ImageData data_;
+  const std::array<NamedMemory, 2> data_names_;
   ShardedOrder order_;
   FlatParameters parameters_;
   std::unique_ptr<Model> model_;

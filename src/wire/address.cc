@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <charconv>
 #include <string>
 
 namespace interlude {
@@ -17,6 +18,16 @@ bool IsLoopback(std::string_view address) {
   }
   in_addr v4{};
   return inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127;
+}
+
+std::optional<uint16_t> PortOf(std::string_view address) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos || address.starts_with("unix:")) return std::nullopt;
+  const std::string_view text = address.substr(colon + 1);
+  uint16_t port = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  return port;
 }
 
 }  // namespace interlude

@@ -21,5 +21,15 @@ TEST(AddressTest, WhateverElseItIsOthersMayReachIt) {
   }
 }
 
+TEST(Address, ThePortIsBehindTheLastColon) {
+  EXPECT_EQ(PortOf("127.0.0.1:50051"), 50051);
+  EXPECT_EQ(PortOf("[::1]:7"), 7);
+  EXPECT_EQ(PortOf("host"), std::nullopt);
+  EXPECT_EQ(PortOf("host:"), std::nullopt);
+  EXPECT_EQ(PortOf("host:70000"), std::nullopt);
+  EXPECT_EQ(PortOf("host:12x"), std::nullopt);
+  EXPECT_EQ(PortOf("unix:/run/a:1"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace interlude

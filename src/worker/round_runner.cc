@@ -83,6 +83,7 @@ StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& sta
         Evaluate(context, start.round - 1, start.evaluation_part, start.evaluation_parts));
   }
   INTERLUDE_ASSIGN_OR_RETURN(const TrainResult trained, Train(context, start.round));
+  context.sampler.SampleNow();  // what training has left, and payloads come on top of it
   INTERLUDE_ASSIGN_OR_RETURN(const ExchangeResult exchanged,
                              RunExchange(context, start.round, trained.samples));
   context.control.Send(RoundReportMessage{.round = start.round,

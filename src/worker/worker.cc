@@ -9,6 +9,7 @@
 #include "base/cpu_quota.h"
 #include "base/host_name.h"
 #include "base/log.h"
+#include "base/resident_memory.h"
 #include "base/version.h"
 #include "protocol/worker_session.h"
 #include "wire/address.h"
@@ -65,6 +66,7 @@ class Worker {
   Handled On(const FinishMessage& finish);
   Handled On(const GoodbyeMessage& goodbye);
 
+  void BeginSampling();
   Status MakeModel(const WelcomeMessage& welcome);
   Status BeginAnew(const WelcomeMessage& welcome);
   Status OfferBase();
@@ -94,6 +96,7 @@ class Worker {
   WorkerOutcome outcome_;
   RunConfig config_;
   Recorder recorder_;
+  std::optional<Sampler> sampler_;
   std::unique_ptr<BulkStub> bulk_;
   std::unique_ptr<ControlLink> control_;
   std::shared_ptr<grpc::Channel> clock_channel_;
@@ -134,6 +137,13 @@ Status Worker::Join() {
   return OkStatus();
 }
 
+void Worker::BeginSampling() {
+  SamplerOptions options{.recorded_by = outcome_.worker};
+  if (const auto port = PortOf(options_.coordinator)) options.tcp = TcpPorts{.port = *port};
+  sampler_.emplace(options, clock_);
+  recorder_.AddSource([this] { return sampler_->Take(); });
+}
+
 Status Worker::MakeModel(const WelcomeMessage& welcome) {
   config_toml_ = welcome.config_toml;
   INTERLUDE_ASSIGN_OR_RETURN(
@@ -155,8 +165,8 @@ Status Worker::MakeModel(const WelcomeMessage& welcome) {
   INTERLUDE_RETURN_IF_ERROR(made);
   recorder_.Record(prepare);
   pool_ = std::make_unique<TaskPool>(threads_);
-  context_.emplace(WorkerContext{config_, *trainer_, *model_, *pool_, recorder_, clock_, *control_,
-                                 *bulk_, welcome.worker, welcome.session,
+  context_.emplace(WorkerContext{config_, *trainer_, *model_, *pool_, recorder_, *sampler_, clock_,
+                                 *control_, *bulk_, welcome.worker, welcome.session,
                                  [this] { return KeepGoing(); }});
   return OkStatus();
 }
@@ -197,6 +207,7 @@ Worker::Handled Worker::On(const WelcomeMessage& welcome) {
   clock_prober_ =
       std::make_unique<ClockProber>(clock_channel_, clock_, welcome.worker, welcome.session);
   recorder_.AddSource([this] { return Account{.probes = clock_prober_->Take()}; });
+  BeginSampling();
   INTERLUDE_RETURN_IF_ERROR(MakeModel(welcome));
   INTERLUDE_RETURN_IF_ERROR(OfferBase());
   return false;
@@ -389,7 +400,10 @@ Status CheckExposure(const WorkerOptions& options) {
 StatusOr<WorkerOutcome> RunWorker(const WorkerOptions& options, const TrainerFactory& make_trainer,
                                   const Clock& clock, const std::function<bool()>& stop) {
   INTERLUDE_RETURN_IF_ERROR(CheckExposure(options));
-  return Worker(options, make_trainer, clock, stop).Run();
+  const StatusOr<WorkerOutcome> outcome = Worker(options, make_trainer, clock, stop).Run();
+  // All that belonged to the stay is gone.
+  if (const auto held = ExplainResidentMemory()) LogInfo("{}", FormatHeldMemory(*held));
+  return outcome;
 }
 
 }  // namespace interlude

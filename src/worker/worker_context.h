@@ -9,6 +9,7 @@
 #include "base/task_pool.h"
 #include "config/run_config.h"
 #include "ledger/recorder.h"
+#include "ledger/sampler.h"
 #include "protocol/types.h"
 #include "wire/bulk_methods.h"
 #include "worker/control_link.h"
@@ -23,6 +24,7 @@ struct WorkerContext {
   WorkerModel& model;
   TaskPool& pool;
   Recorder& recorder;
+  Sampler& sampler;
   const Clock& clock;
   ControlLink& control;
   BulkStub& bulk;

@@ -1,0 +1,41 @@
+// Which pages of this process are resident, from the kernel's own table of them. One thread at a
+// time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace interlude {
+
+class PageTable {
+ public:
+  /// Opens /proc/self/pagemap.
+  PageTable();
+  ~PageTable();
+  PageTable(const PageTable&) = delete;
+  PageTable& operator=(const PageTable&) = delete;
+
+  /// Whether the kernel lets the process see it.
+  bool ok() const { return file_ >= 0; }
+
+  /// Bytes of [begin, end) that count towards the process's resident memory; a page that is partly
+  /// in the range counts with that part. `file_backed`: a file or shared memory is behind it. The
+  /// kernel's page of zeros, which stands in for memory that was read and never written, is not
+  /// resident; neither are pages shared with another process after a fork. mincore() would say yes
+  /// to the former, and of a file's pages tells whether anybody has them in memory. Costs 4 ns a
+  /// page of 4 KiB in a huge page, 30 ns otherwise.
+  int64_t ResidentBytes(uintptr_t begin, uintptr_t end, bool file_backed);
+
+  /// For memory without a file: the same, but the page of zeros counts too. mincore() costs a
+  /// twentieth.
+  int64_t TouchedBytes(uintptr_t begin, uintptr_t end);
+
+ private:
+  const int file_;
+  const size_t page_bytes_;
+  std::vector<uint64_t> entries_;
+  std::vector<unsigned char> touched_;
+};
+
+}  // namespace interlude

@@ -1,0 +1,70 @@
+#include "base/proc_text.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+
+namespace interlude {
+
+std::optional<std::string> ReadProcText(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::string text;
+  // Most of these files are made when they are read, and a second read costs as much as the first.
+  constexpr size_t kStep = 16384;
+  ssize_t got = 0;
+  do {
+    const size_t before = text.size();
+    text.resize(before + kStep);
+    got = ::read(file, text.data() + before, kStep);
+    text.resize(before + static_cast<size_t>(got > 0 ? got : 0));
+  } while (got > 0);
+  ::close(file);
+  if (got < 0) return std::nullopt;
+  return text;
+}
+
+std::string_view TakeLine(std::string_view& text) {
+  const size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+std::vector<std::string_view> Words(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (size_t begin = line.find_first_not_of(" \t"); begin != std::string_view::npos;) {
+    const size_t end = line.find_first_of(" \t", begin);
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(" \t", end);
+  }
+  return words;
+}
+
+std::optional<int64_t> Number(std::string_view word) {
+  int64_t number = 0;
+  const auto parsed = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  return number;
+}
+
+std::optional<int64_t> NumberAfter(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    std::string_view line = TakeLine(text);
+    if (!line.starts_with(key)) continue;
+    line.remove_prefix(key.size());
+    const size_t digit = line.find_first_not_of(" \t");
+    if (digit == std::string_view::npos) return std::nullopt;
+    return Number(line.substr(digit));
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> Times(std::optional<int64_t> number, int64_t factor) {
+  int64_t product = 0;
+  if (!number || __builtin_mul_overflow(*number, factor, &product)) return std::nullopt;
+  return product;
+}
+
+}  // namespace interlude

@@ -1,0 +1,36 @@
+// What the kernel has counted for TCP connections of this process. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+
+namespace interlude {
+
+/// Of one connection, since it was made. Nothing where the kernel is too old to say.
+struct TcpCounters {
+  std::optional<int64_t> sent_bytes;           // payload, also what was sent again
+  std::optional<int64_t> retransmitted_bytes;  // of these
+  std::optional<int64_t> busy_ns;              // data was on its way or waiting to go
+  std::optional<int64_t> receiver_limited_ns;  // of busy_ns: the receiver's window was full
+  std::optional<int64_t> sender_limited_ns;    // of busy_ns: the own send buffer was full
+  std::optional<int64_t> round_trip_ns;        // smoothed
+};
+
+/// Which connections: those whose other end has this port, or whose own end has.
+struct TcpPorts {
+  uint16_t port = 0;
+  bool own_end = false;
+};
+
+/// The established connections of this process that `ports` means, by the kernel's cookie, which
+/// no other socket ever has. Nothing where the kernel gives neither cookies nor counters, or the
+/// process may not list its own files. Costs about a microsecond a file that is open.
+std::optional<std::map<uint64_t, TcpCounters>> ReadTcpCounters(const TcpPorts& ports);
+
+/// From the bytes of the kernel's struct tcp_info, of which older kernels give fewer.
+TcpCounters ParseTcpInfo(std::span<const std::byte> info);
+
+}  // namespace interlude

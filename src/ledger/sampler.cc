@@ -1,0 +1,111 @@
+#include "ledger/sampler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/thread_times.h"
+
+namespace interlude {
+namespace {
+
+constexpr Nanoseconds kSampleEvery = std::chrono::seconds(1);
+constexpr Nanoseconds kMemoryEvery = std::chrono::seconds(2);
+constexpr Nanoseconds kNoNews = std::chrono::milliseconds(250);
+/// Of what something costs: how long to wait until it is done again.
+constexpr int64_t kRest = 2000;
+/// The first looks at memory, which nothing is remembered for, are free.
+constexpr int64_t kFreeMemoryCpuNs = 20'000'000;
+
+}  // namespace
+
+Sampler::Sampler(const SamplerOptions& options, const Clock& clock)
+    : options_(options),
+      clock_(clock),
+      last_(ReadSample(clock, options.tcp)),
+      begun_(last_.at),
+      memory_due_(last_.at),
+      due_(last_.at + kSampleEvery),
+      sampled_at_(last_.at),
+      thread_([this] { Loop(); }) {}
+
+Sampler::~Sampler() { Stop(); }
+
+bool Sampler::ShouldSample(Nanoseconds now) {
+  if (std::exchange(asked_, false) && now - sampled_at_ >= kNoNews) return true;
+  return now >= due_;
+}
+
+void Sampler::Loop() {
+  for (;;) {
+    Nanoseconds now{0};
+    bool all = false;
+    {
+      MutexLock lock(mutex_);
+      for (;;) {
+        if (stopped_) return;
+        now = clock_.Now();
+        all = asked_;
+        if (ShouldSample(now)) break;
+        wake_.WaitFor(mutex_, due_ - now);
+      }
+    }
+    Sample(now, all);
+  }
+}
+
+void Sampler::Sample(Nanoseconds now, bool all) {
+  const int64_t begin = ReadThreadTimes().cpu_ns;
+  SampleReading reading = ReadSample(clock_, options_.tcp);
+  ProcessSample sample = SampleBetween(last_, reading);
+  sample.recorded_by = options_.recorded_by;
+  last_ = std::move(reading);
+  const int64_t cost = ReadThreadTimes().cpu_ns - begin;
+  {
+    MutexLock lock(mutex_);
+    store_.Add(sample);
+    sampled_at_ = now;
+    due_ = now + std::max(kSampleEvery, Nanoseconds(cost * kRest));
+    cpu_ns_ += cost;
+  }
+  if (all || now >= memory_due_) SampleMemory(now);
+}
+
+void Sampler::SampleMemory(Nanoseconds now) {
+  const int64_t begin = ReadThreadTimes().cpu_ns;
+  const std::optional<ResidentMemory> memory = memory_.Read();
+  MutexLock lock(mutex_);
+  if (memory) store_.AddMemory(options_.recorded_by, clock_.Now().count(), memory->owners);
+  const int64_t cost = ReadThreadTimes().cpu_ns - begin;
+  memory_cpu_ns_ += cost;
+  memory_due_ = std::max(now + kMemoryEvery,
+                         begun_ + Nanoseconds((memory_cpu_ns_ - kFreeMemoryCpuNs) * kRest));
+  cpu_ns_ += cost;
+}
+
+void Sampler::SampleNow() {
+  MutexLock lock(mutex_);
+  asked_ = true;
+  wake_.NotifyAll();
+}
+
+Account Sampler::Take() {
+  MutexLock lock(mutex_);
+  return store_.Take();
+}
+
+void Sampler::Stop() {
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(stopped_, true)) return;
+    wake_.NotifyAll();
+  }
+  thread_.join();
+  Sample(clock_.Now(), /*all=*/true);
+}
+
+int64_t Sampler::cpu_ns() const {
+  MutexLock lock(mutex_);
+  return cpu_ns_;
+}
+
+}  // namespace interlude
