@@ -35,8 +35,11 @@ ONLY_HEADERS = {("train", "worker"): {"worker/local_trainer.h", "worker/model_co
 
 # Libraries with a border: include pattern, pattern of names in CMake, modules that may use it.
 LIBRARIES = [
-    ("gRPC and protobuf", r"grpc|google/protobuf/|.*\.pb\.h$", r"grpc|protobuf|interlude_proto",
+    ("gRPC and its messages", r"grpc|(?!report/|google/).*\.pb\.h$", r"grpc|interlude_proto",
      {"wire", "coordinator", "worker"}),
+    # report/ writes traces in other programs' schemas.
+    ("protobuf", r"google/protobuf/|report/.*\.pb\.h$", r"protobuf|trace_proto",
+     {"wire", "coordinator", "worker", "report"}),
     ("SQLite", r"sqlite3\.h$|SQLiteCpp/", r"sqlite", {"ledger"}),
     ("LibTorch", r"(torch|ATen|c10|caffe2)/", r"torch", {"train"}),
     ("toml++", r"toml\+\+/", r"tomlplusplus", {"config"}),

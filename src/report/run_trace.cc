@@ -1,0 +1,121 @@
+#include "report/run_trace.h"
+
+#include <algorithm>
+
+#include "report/trace_writer.h"
+
+namespace interlude {
+namespace internal {
+namespace {
+
+size_t PlaceInRound(Phase phase) {
+  return static_cast<size_t>(std::find(kAllPhases.begin(), kAllPhases.end(), phase) -
+                             kAllPhases.begin());
+}
+
+}  // namespace
+
+void TraceWriter::See(int32_t process, int64_t begin_ns, int64_t end_ns) {
+  processes_.insert(process);
+  const auto [times, first] = times_.try_emplace(process, begin_ns, end_ns);
+  times->second.first = std::min(times->second.first, begin_ns);
+  times->second.second = std::max(times->second.second, end_ns);
+}
+
+void TraceWriter::Gather() {
+  processes_ = {kNoWorker};
+  for (const RoundRecord& round : run_.rounds) See(kNoWorker, round.begin_ns, round.end_ns);
+  for (const EventRecord& event : run_.events) See(kNoWorker, event.at_ns, event.at_ns);
+  for (const Span& span : run_.account.spans) {
+    // The round itself is drawn from its record, which says more.
+    if (span.end_ns < span.begin_ns || span.phase == Phase::kRound) continue;
+    See(span.recorded_by, span.begin_ns, span.end_ns);
+    rows_[{span.recorded_by, span.about_worker, PlaceInRound(span.phase)}].spans.push_back(&span);
+  }
+  for (const ChunkStamps& stamps : run_.account.stamps) {
+    rows_[{stamps.recorded_by, stamps.about_worker, PlaceInRound(stamps.phase)}].stamps.push_back(
+        &stamps);
+    for (const ChunkStamp& stamp : stamps.stamps) {
+      See(stamps.recorded_by, stamp.begin_ns, stamp.end_ns);
+    }
+    if (stamps.phase == Phase::kReceive) {
+      merged_workers_[stamps.round].insert(stamps.about_worker);
+    }
+  }
+  for (const ProcessSample& sample : run_.account.samples) {
+    See(sample.recorded_by, sample.at_ns - sample.interval_ns, sample.at_ns);
+  }
+  for (const MemoryRecord& memory : run_.account.memory) {
+    See(memory.recorded_by, memory.at_ns, memory.at_ns);
+  }
+}
+
+TraceProcess TraceWriter::Describe(int32_t process) {
+  TraceProcess described{process,
+                         ++tracks_,
+                         "coordinator",
+                         std::nullopt,
+                         times_[process].first,
+                         times_[process].second};
+  if (process == kNoWorker) return described;
+  described.name = fmt::format("worker {}", process);
+  for (const WorkerRecord& worker : run_.workers) {
+    if (worker.worker == process) {
+      described.name += fmt::format(" ({}, pid {})", worker.host, worker.process_id);
+    }
+  }
+  if (clocks_ == TraceClocks::kRaw) {
+    described.name += ", its own clock";
+    return described;
+  }
+  const auto clock = run_.clocks.find(process);
+  if (clock == run_.clocks.end() || clock->second.method == ClockMethod::kNone) {
+    described.name += ", clock unknown: placed by its reports";
+  } else {
+    described.name +=
+        fmt::format(", clock within {:.3f} ms", static_cast<double>(clock->second.error_ns) / 1e6);
+  }
+  if (clock != run_.clocks.end()) described.clock = clock->second;
+  return described;
+}
+
+uint64_t TraceWriter::NewTrack(int32_t process, uint64_t parent, const std::string& name,
+                               std::string_view description, std::optional<std::string> unit) {
+  auto& siblings = ranks_[parent];
+  const int32_t rank = siblings.try_emplace(name, siblings.size()).first->second;
+  sink_.AddTrack(
+      {++tracks_, process, parent, name, std::string(description), rank, std::move(unit)});
+  return tracks_;
+}
+
+void TraceWriter::WriteProcess(int32_t process) {
+  const TraceProcess described = Describe(process);
+  sink_.AddProcess(described);
+  if (process == kNoWorker) {
+    WriteRounds(described.track);
+    WriteEvents(described.track);
+    WriteResults(described.track);
+  }
+  std::map<int32_t, uint64_t> groups;  // at the coordinator, by the worker it is about
+  for (auto row = rows_.lower_bound({process}); row != rows_.end() && row->first.process == process;
+       ++row) {
+    const int32_t about = row->first.about_worker;
+    uint64_t& group = groups[about];
+    if (group == 0) {
+      group = about == kNoWorker
+                  ? described.track
+                  : NewTrack(process, described.track, fmt::format("worker {}", about));
+    }
+    WriteRow(row->first, row->second, group);
+  }
+  WriteSamples(process, described.track);
+  WriteMemory(process, described.track);
+}
+
+}  // namespace internal
+
+void WriteTrace(const TraceRun& run, TraceClocks clocks, TraceSink& sink) {
+  internal::TraceWriter(run, clocks, sink).Write();
+}
+
+}  // namespace interlude
