@@ -11,13 +11,14 @@ int main(int argc, char** argv) {
   interlude::AddCoordinatorCommand(app, chosen);
   interlude::AddWorkerCommand(app, chosen);
   interlude::AddReportCommand(app, chosen);
+  interlude::AddTraceCommand(app, chosen);
   interlude::AddBenchCommand(app, chosen);
   interlude::AddConfigCommand(app, chosen);
   interlude::AddJournalCommand(app, chosen);
   interlude::AddKeysCommand(app, chosen);
   for (const char* name : {"run", "coordinator", "worker", "keys"})
     app.get_subcommand(name)->group("Train");
-  for (const char* name : {"report", "journal", "bench", "config"})
+  for (const char* name : {"report", "trace", "journal", "bench", "config"})
     app.get_subcommand(name)->group("Look");
   app.require_subcommand(1);
   app.set_version_flag("--version", interlude::kSoftwareVersion);
