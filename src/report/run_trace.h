@@ -28,7 +28,7 @@ struct TraceRun {
   std::map<int32_t, ClockEstimate> clocks;
 };
 
-/// All of it. Its errors are the database's. Memory: about what the database takes on disk, twice.
+/// All of it. Its errors are the database's. Memory: 24 bytes a chunk stamp, some 250 a sample.
 StatusOr<TraceRun> ReadTraceRun(const RunDatabase& database);
 
 /// Leaves out what belongs to other rounds than `first` to `last`, and samples, memory and events

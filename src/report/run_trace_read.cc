@@ -142,10 +142,12 @@ std::vector<std::string> TraceNotes(const TraceRun& run, TraceClocks clocks) {
     if (clock.method == ClockMethod::kNone) unknown.push_back(worker);
   }
   if (!unknown.empty() && clocks == TraceClocks::kCorrected) {
-    notes.push_back(fmt::format(
-        "how the clock of worker {} stands to the coordinator's is not known; what it recorded is "
-        "placed so that no round ends there after the coordinator heard of it",
-        fmt::join(unknown, ", ")));
+    notes.push_back(
+        fmt::format("how the clock{} of worker{} {} stand{} to the coordinator's is not known; "
+                    "what was recorded "
+                    "there is placed so that no round ends there after the coordinator heard of it",
+                    unknown.size() > 1 ? "s" : "", unknown.size() > 1 ? "s" : "",
+                    fmt::join(unknown, ", "), unknown.size() > 1 ? "" : "s"));
   }
   const auto impossible =
       std::count_if(run.account.spans.begin(), run.account.spans.end(),

@@ -1,5 +1,6 @@
 // What a trace shows beside the phases: rounds, events, results, samples and memory.
 #include <algorithm>
+#include <cmath>
 
 #include "report/trace_counters.h"
 #include "report/trace_writer.h"
@@ -66,7 +67,7 @@ void TraceWriter::WriteResults(uint64_t parent) {
   std::map<uint32_t, int64_t> ends;
   for (const RoundRecord& round : run_.rounds) {
     ends[round.round] = round.end_ns;
-    sink_.AddCounter(loss, round.end_ns, round.mean_loss);
+    if (std::isfinite(round.mean_loss)) sink_.AddCounter(loss, round.end_ns, round.mean_loss);
   }
   uint64_t accuracy = 0;
   for (const EvaluationRecord& evaluation : run_.evaluations) {
