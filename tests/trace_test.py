@@ -72,6 +72,17 @@ def fields(data):
     return found
 
 
+def stamps_in(blob):
+    """How many chunk stamps there are: docs/run-database.md says how they are written."""
+    count = at = 0
+    while at < len(blob):
+        head, at = varint(blob, at)
+        for _ in range(2 if head & 2 else 1):
+            _, at = varint(blob, at)
+        count += 1
+    return count
+
+
 def events_of(path):
     """(step, wall time, {tag: value}) of each event after the first, whose version is checked."""
     data, at, events = path.read_bytes(), 0, []
@@ -114,10 +125,11 @@ class TraceCommand(unittest.TestCase):
             self.assertNotRegex(text, re.compile(r"^\s*\d+[:\s{]", re.M))
             self.assertIn('process_name: "worker 2 (gpu-b, pid 4102)', text)
 
-    def test_there_is_a_slice_for_each_span_and_round(self):
+    def test_there_is_a_slice_for_each_span_chunk_and_round(self):
         text = self.perfetto_text()
         slices = rows("SELECT count(*) FROM spans WHERE phase <> 'round' AND end_ns > begin_ns")[0][0]
         slices += rows("SELECT count(*) FROM rounds")[0][0]
+        slices += sum(stamps_in(blob) for (blob,) in rows("SELECT stamps FROM chunk_stamps"))
         self.assertEqual(text.count("TYPE_SLICE_BEGIN"), slices)
         self.assertEqual(text.count("TYPE_SLICE_END"), slices)
 
@@ -125,6 +137,17 @@ class TraceCommand(unittest.TestCase):
         text = self.perfetto_text("--clock", "raw")
         for (begin,) in rows("SELECT begin_ns FROM spans WHERE phase = 'train'"):
             self.assertIn("timestamp: %d\n" % begin, text)
+
+    def test_a_clock_snapshot_holds_what_the_estimate_says(self):
+        text = self.perfetto_text()
+        clocks = rows("SELECT worker, at_ns, offset_ns, drift FROM clocks WHERE round IS NULL AND method <> 'none'")
+        read = [tuple(map(int, found)) for found in re.findall(
+            r"clock_id: 64\s+timestamp: (\d+)\s+}\s+clocks {\s+clock_id: 3\s+timestamp: (\d+)", text)]
+        self.assertGreaterEqual(len(read), len(clocks))
+        self.assertTrue(clocks)
+        for own, coordinators in read:
+            expected = [own + offset + round(drift * (own - at)) for _, at, offset, drift in clocks]
+            self.assertLessEqual(min(abs(coordinators - one) for one in expected), 1)
 
     def test_some_rounds_alone_are_a_part_of_all(self):
         text = self.perfetto_text("--rounds", "2-3")
