@@ -45,7 +45,7 @@ class Row:
         self.failure = None
 
     def memory(self):
-        if not self.rss:
+        if not self.rss or self.kills:
             return "–"
         return "%.1f / %.1f MB" % (self.rss[min(self.rss)] * 1.024e-3, self.rss[max(self.rss)] * 1.024e-3)
 
@@ -162,9 +162,9 @@ class Soak:
     def see_workers(self):
         """One that ended by itself must have said why; another takes its place."""
         for place, program in list(self.run.workers.items()):
-            if place in self.broken or program.process.poll() is None:
+            if place in self.broken or not program.process.poll():  # 0: it knows that the run is over
                 continue
-            self.say("the worker in place %d ended" % place)
+            self.say("the worker in place %d ended: %s" % (place, program.text().rpartition("\n")[2]))
             self.told.append(program)
             kinds.LEFT.mend(self.run, place, self.lines[place])
 
