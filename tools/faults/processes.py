@@ -165,7 +165,7 @@ class Run:
         if shown > 0:
             self.lost_rounds += max(0, shown - (int(resumed.group(1)) if resumed else 0))
 
-    def finish(self, timeout=600):
+    def finish(self, timeout=600, killed_after_the_end=False):
         """The final root; raises where the run did not end well."""
         deadline = time.monotonic() + timeout
         while self.coordinator.process.poll() is None and time.monotonic() < deadline:
@@ -180,7 +180,8 @@ class Run:
             raise WrongBits(wrong.group(0))
         if self.stopped and status == 130:
             return None
-        if status not in (0, 3) or root is None:
+        well = (0, 3, -signal.SIGKILL) if killed_after_the_end else (0, 3)
+        if status not in well or root is None:
             raise RuntimeError("the run ended with status %d:\n%s\n%s" % (
                 status, "\n---- restarted\n".join([*self.logs, self.coordinator.text()]),
                 "\n".join("worker %d (status %d):\n%s" % (w, statuses[w], self.workers[w].text()[-2000:])

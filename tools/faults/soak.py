@@ -15,7 +15,7 @@ import time
 import zlib
 
 from faults import kinds
-from faults.processes import Run, WrongBits
+from faults.processes import ROOT, Run, WrongBits
 from faults.story import Failure, Story, check, roots_in_database
 
 WORKERS = 3
@@ -133,7 +133,10 @@ class Soak:
         self.run.coordinator.kill()
         self.run.coordinator.end()
         self.look(self.run.directory)
-        self.later(self.random.uniform(0, 1), self.restart_coordinator)
+        if ROOT.search(self.run.coordinator.text()):
+            self.broken.discard("coordinator")  # it had finished, and there is nothing to go on with
+        else:
+            self.later(self.random.uniform(0, 1), self.restart_coordinator)
 
     def restart_coordinator(self):
         self.run.restart_coordinator()
@@ -199,7 +202,7 @@ class Soak:
             if "joined run" not in program.text():  # started as the run ended: it was never in it
                 program.kill()
                 del self.run.workers[place]
-        root = self.run.finish()
+        root = self.run.finish(killed_after_the_end=True)
         self.say("ended with %s" % root)
         newest, replayed = self.row.story.look(self.run, self.run.directory)
         check(newest == self.row.rounds, "the run ended after %d of %d rounds" % (newest, self.row.rounds))
