@@ -26,7 +26,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-import fault_matrix  # noqa: E402
+from faults import processes  # noqa: E402
 
 SKIPPED = 77
 ROUND_TRIP_MS = 28
@@ -118,7 +118,7 @@ class Machines:
             self.made.append(name)
             subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
         for worker in range(len(self.names) - 1):
-            link = fault_matrix.Program(
+            link = processes.Program(
                 [self.programs / "tun_link", "%s:wan%d:%s" % (self.names[0], worker, self.coordinator_address(worker)),
                  "%s:wan0:10.77.%d.2" % (self.names[1 + worker], worker), "--delay-ms", str(ROUND_TRIP_MS / 2),
                  "--rate-mbit", str(RATE_MBIT), "--seed", str(1 + worker)], stdin=subprocess.PIPE)
@@ -141,7 +141,7 @@ class Machines:
         return awaited(link, answer, after=before)
 
     def start(self, machine, command):
-        return fault_matrix.Program(["ip", "netns", "exec", self.names[machine], *map(str, command)])
+        return processes.Program(["ip", "netns", "exec", self.names[machine], *map(str, command)])
 
     def inside(self, machine, *command):
         return self.start(machine, [sys.executable, __file__, "--inside", *command])
@@ -181,7 +181,7 @@ class NetworkTest:
             0, [self.programs / "interlude", "coordinator", "--workers", self.workers, "--config",
                 ROOT / "examples" / "synthetic.toml", *words, "--dir", directory, "--listen", "0.0.0.0:0", *proof])
         self.started = [self.coordinator]
-        port = awaited(self.coordinator, fault_matrix.LISTENS)[1].group(1).rsplit(":", 1)[1]
+        port = awaited(self.coordinator, processes.LISTENS)[1].group(1).rsplit(":", 1)[1]
         for worker in range(self.workers):
             self.started.append(self.machines.start(
                 1 + worker, [self.programs / "interlude", "worker", "--coordinator",
@@ -195,9 +195,9 @@ class NetworkTest:
         text = "\n".join("---- status %d: %s\n%s" % (status, program.process.args[4:6], program.text()[-4000:])
                          for status, program in zip(found, self.started))
         check(found in statuses, "exit statuses %s, not one of %s:\n%s" % (found, statuses, text))
-        wrong = fault_matrix.WRONG.search(text)
+        wrong = processes.WRONG.search(text)
         check(wrong is None, text)
-        root = fault_matrix.ROOT.search(self.coordinator.text())
+        root = processes.ROOT.search(self.coordinator.text())
         check(root is not None, text)
         root = root.group(1) or root.group(2)
         for program in self.started[1:]:
@@ -274,7 +274,7 @@ class NetworkTest:
     def the_others_go_on_during_a_longer_partition(self):
         # Its connections are given up by the coordinator after 11 s, and the worker cannot know.
         silent, opened, left_out = self.partition("longer", milliseconds=14000, rounds=55)
-        others = [when for when, line in self.coordinator.lines if fault_matrix.ROUND.search(line)]
+        others = [when for when, line in self.coordinator.lines if processes.ROUND.search(line)]
         check(any(silent + 1 < when < opened for when in others),
               "no round ended meanwhile:\n" + self.coordinator.text())
         check(left_out, "no event says that the worker was closed out")

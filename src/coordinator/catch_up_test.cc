@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <utility>
+
+#include "base/clock.h"
 #include "coordinator/service_test_support.h"
 
 namespace interlude {
@@ -149,6 +153,62 @@ TEST_F(LateWorkerTest, ThatLiesIsDroppedAndTheRunGoesOn) {
   EXPECT_EQ(goodbye.code, StatusCode::kInvalidArgument);
   EXPECT_THAT(goodbye.reason, HasSubstr("round 7"));
   PassRound(1);
+}
+
+/// Which evaluation was the first to be complete.
+class EvaluationWatch final : public RunObserver {
+ public:
+  void Evaluated(uint32_t after_rounds, double, uint64_t samples) override {
+    if (!told_) first_.set_value({after_rounds, samples});
+    told_ = true;
+  }
+  std::future<std::pair<uint32_t, uint64_t>> First() { return first_.get_future(); }
+
+ private:
+  bool told_ = false;
+  std::promise<std::pair<uint32_t, uint64_t>> first_;
+};
+
+TEST(LateMember, ItsPartOfAnEvaluationIsNoLongerAwaited) {
+  CoordinatorOptions options = TestOptions("late-evaluation", 2);
+  options.config.round.rounds = 20;
+  options.config.round.evaluate_every = 1;
+  options.config.round.patience = 1;
+  ManualClock clock;
+  EvaluationWatch watch;
+  const auto coordinator = Coordinator::Start(options, clock, &watch).value();
+  const TestConnection connection(coordinator->address());
+  TestSession first(connection);
+  TestSession second(connection);
+  for (TestSession* session : {&first, &second}) {
+    session->Join();
+    session->Offer(TestLayout());
+  }
+  first.Expect<ProvideBaseMessage>();
+  EXPECT_TRUE(first.UploadBase(std::vector<float>(TestLayout().total_params(), 0.5f)).ok());
+  for (TestSession* session : {&first, &second}) {
+    session->Expect<CatchUpMessage>();
+    session->Expect<StartRoundMessage>();
+    const auto pieces = PiecesOf(EncodeTestDelta(1e-3f));
+    EXPECT_TRUE(connection.Upload(session->DeltaHeader(1), pieces).ok());
+  }
+  for (TestSession* session : {&first, &second}) {
+    const auto start = session->Expect<StartRoundMessage>();
+    EXPECT_TRUE(start.evaluate);
+    session->Say(RoundReportMessage{.round = 1, .root = start.base_root, .samples = 10});
+  }
+  first.Say(EvaluationReportMessage{.after_rounds = 1, .correct = 3, .samples = 7});
+  const auto pieces = PiecesOf(EncodeTestDelta(1e-3f));
+  EXPECT_TRUE(connection.Upload(first.DeltaHeader(2), pieces).ok());
+  // What was said may be heard only after the clock was moved, and then counts as usual.
+  auto evaluated = watch.First();
+  while (evaluated.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+    clock.Advance(std::chrono::seconds(10));
+    first.Say(ProgressMessage{.round = 2});
+  }
+  second.Expect<CatchUpMessage>();
+  EXPECT_EQ(evaluated.get(), std::make_pair(1u, uint64_t{7}));
+  coordinator->Stop("the test is over");
 }
 
 }  // namespace

@@ -187,6 +187,8 @@ void RoundThread::Do(const MemberLate& action) {
   LogWarning("{}", action.reason);
   book_.Event("late", action.worker, action.reason);
   observer_.WorkerLate(action.worker, action.reason);
+  evaluations_.WorkerLeft(action.worker);  // it may go on beside the round, and owes it nothing
+  CompleteEvaluations();
 }
 
 void RoundThread::Do(const AwaitWorkers& action) {

@@ -95,6 +95,17 @@ TEST(CatchUp, AWorkerWithNoBaseOfTheRunFetchesAllChunksWholeAndNoSyncDelta) {
   EXPECT_EQ(run.seen.caught_up[0].base_chunks, 6u);
 }
 
+TEST(CatchUp, OneThatNeverHeardHowItsFirstBaseStandsFetchesAllOfIt) {
+  Script script = LateScript({});
+  script.history = 0;
+  script.config.round.rounds = 1;
+  script.differ_at_start = {3};
+  script.first_catch_up_is_lost = true;
+  const Played run = Play(script);
+  ExpectRightEnd(run);
+  EXPECT_THAT(CatchUpDownloads(run.seen), ElementsAre("base "));
+}
+
 TEST(CatchUp, WhatStandsBehindARoundThatIsNoLongerRetainedIsFetchedWhole) {
   Script script = LateScript({0, kNone, 0, 0, 0, 0});
   script.first_retained = 2;

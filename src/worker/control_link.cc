@@ -1,6 +1,7 @@
 #include "worker/control_link.h"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <utility>
 
@@ -255,7 +256,18 @@ void ControlLink::SleepFor(milliseconds duration) const {
   }
 }
 
+bool ControlLink::AwaitConnection() {
+  // A call would fail at once while the channel backs off, and gRPC hardly looks at a channel's
+  // sockets (every 5 s) unless somebody waits: a connection may stand for seconds unseen.
+  const auto until = SteadyClock::now() + kAnswerTimeout;
+  while (SteadyClock::now() < until && !leaving() && !stop_()) {
+    if (channel_->WaitForConnected(std::chrono::system_clock::now() + kSlice)) return true;
+  }
+  return false;
+}
+
 std::optional<Status> ControlLink::TryOnce() {
+  if (!AwaitConnection()) return std::nullopt;
   auto fresh = std::make_shared<ControlStream>(channel_, options_.address);
   fresh->Send(join_, 0);
   std::optional<CoordinatorMessage> answer;

@@ -87,6 +87,8 @@ class ControlLink {
   bool MayReconnect(const ControlStream& stream) const;
   /// OK with a session that stands, or why there will be none.
   Status Reconnect(const Status& lost);
+  /// Whether there is a connection; looks after the one that is being made for a while.
+  bool AwaitConnection();
   /// One attempt; nothing when another one may do better.
   std::optional<Status> TryOnce();
   Status TakeUp(std::shared_ptr<ControlStream> stream, const WelcomeMessage& welcome);

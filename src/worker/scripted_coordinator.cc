@@ -140,7 +140,7 @@ Status ScriptedCoordinator::ShareBase(SessionStream& stream) {
       message.chunk_rounds[chunk] = kNoBase;
     }
   }
-  stream.Write(ToProto(CoordinatorMessage(message)));
+  if (!script_.first_catch_up_is_lost) stream.Write(ToProto(CoordinatorMessage(message)));
   return OkStatus();
 }
 

@@ -28,6 +28,7 @@ struct Script {
   bool silent_goodbye = false;            // closes instead of saying Goodbye
   Status goodbye;                         // said after the last round's report
   std::vector<uint32_t> differ_at_start;  // chunks in which the coordinator's first base differs
+  bool first_catch_up_is_lost = false;    // as with a connection that broke; StartRound follows
   /// Rounds that were made before the worker comes; it gives no base then.
   uint32_t history = 0;
   /// With a history, what CatchUp tells; none: that all chunks stand after 0 rounds.

@@ -192,6 +192,11 @@ Status Worker::OfferBase() {
                                   .chunk_hashes = model_->BaseHashes(),
                                   .account = recorder_.Take(),
                                   .threads = threads_});
+  // Until CatchUp tells. One that is lost with its session is not said again where StartRound has
+  // followed it: then all of the base is fetched.
+  for (uint32_t chunk = 0; chunk < model_->num_chunks(); ++chunk) {
+    model_->set_base_round(chunk, kNoBase);
+  }
   return OkStatus();
 }
 
