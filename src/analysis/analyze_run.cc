@@ -207,6 +207,20 @@ std::vector<WorkerSummary> SummarizeWorkers(const std::vector<WorkerRecord>& rec
   return list;
 }
 
+void KeepForDrawing(const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
+                    const std::vector<ChunkStamps>& stamps, Account& records) {
+  if (rounds.empty()) return;
+  const uint32_t first = rounds[rounds.size() - std::min(rounds.size(), kDrawnRounds)].round;
+  for (const RoundRecord& round : rounds) {
+    const auto of_round = spans.find(round.round);
+    if (round.round < first || of_round == spans.end()) continue;
+    records.spans.insert(records.spans.end(), of_round->second.begin(), of_round->second.end());
+  }
+  for (const ChunkStamps& of : stamps) {
+    if (of.round >= first && of.round <= rounds.back().round) records.stamps.push_back(of);
+  }
+}
+
 }  // namespace
 
 StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
@@ -232,8 +246,12 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
   for (const RoundRecord& round : rounds) {
     run.rounds.push_back(SummarizeRound(round, spans[round.round], parts[round.round]));
   }
-  INTERLUDE_ASSIGN_OR_RETURN(run.paths,
-                             FindRunPaths(database, rounds, workers, run.events, run.meta, spans));
+  INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> stamps, database.Stamps());
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockRecord> clocks, database.Clocks());
+  INTERLUDE_ASSIGN_OR_RETURN(run.records.samples, database.Samples());
+  INTERLUDE_ASSIGN_OR_RETURN(run.records.memory, database.Memory());
+  KeepForDrawing(rounds, spans, stamps, run.records);
+  run.paths = FindRunPaths(rounds, workers, run.events, run.meta, spans, std::move(stamps), clocks);
   run.unrecorded_rounds = RoundsBetween(rounds);
   run.workers = SummarizeWorkers(workers, run.rounds, spans, all_parts);
   AddAccuracies(run);

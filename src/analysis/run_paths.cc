@@ -70,14 +70,12 @@ std::vector<ClockEstimate> ClocksFor(const RoundRecord& round,
   return chosen;
 }
 
-StatusOr<std::vector<RoundPath>> FindRunPaths(const RunDatabase& database,
-                                              const std::vector<RoundRecord>& rounds,
-                                              const std::vector<WorkerRecord>& workers,
-                                              const std::vector<EventRecord>& events,
-                                              const std::map<std::string, std::string>& meta,
-                                              const SpansByRound& spans) {
-  INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> all_stamps, database.Stamps());
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockRecord> all_clocks, database.Clocks());
+std::vector<RoundPath> FindRunPaths(const std::vector<RoundRecord>& rounds,
+                                    const std::vector<WorkerRecord>& workers,
+                                    const std::vector<EventRecord>& events,
+                                    const std::map<std::string, std::string>& meta,
+                                    const SpansByRound& spans, std::vector<ChunkStamps> all_stamps,
+                                    const std::vector<ClockRecord>& all_clocks) {
   std::unordered_map<uint32_t, std::vector<ChunkStamps>> stamps;
   for (ChunkStamps& of : all_stamps) stamps[of.round].push_back(std::move(of));
   std::unordered_map<uint32_t, std::vector<ClockRecord>> live;

@@ -104,6 +104,9 @@ struct TypicalRound {
   std::vector<PhaseSummary> phases;
 };
 
+/// Rounds whose spans and stamps a summary keeps.
+inline constexpr size_t kDrawnRounds = 24;
+
 struct RunSummary {
   std::map<std::string, std::string> meta;
   std::vector<PhaseSummary> before_rounds;  // making models and data ready, sharing the first base
@@ -117,7 +120,10 @@ struct RunSummary {
   std::vector<EventRecord> events;
   int64_t begin_ns = 0;     // of the first round, on the coordinator's clock
   double wall_seconds = 0;  // first round's begin to last round's end
-  double gap_seconds = 0;   // of it, in no round; 0 when the rounds tile the run
+  /// For views that draw it, as it was recorded: spans and stamps of the last kDrawnRounds rounds,
+  /// all samples and records of memory.
+  Account records;
+  double gap_seconds = 0;  // of it, in no round; 0 when the rounds tile the run
   double slowest_train_seconds =
       0;  // sum over rounds: the part of wall_seconds that trained at the slowest worker
   std::optional<double> exchange_seconds;  // sum over the rounds that have a figure

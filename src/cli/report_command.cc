@@ -32,7 +32,7 @@ Status WriteFile(const std::string& path, const std::string& text) {
 }
 
 int WritePage(const std::string& path, const RunSummary& run) {
-  const Status written = WriteFile(path, FormatHtmlReport(FormatRunJson(run)));
+  const Status written = WriteFile(path, FormatHtmlReport(FormatRunJson(run, -1)));
   if (!written.ok()) return Fail(written.WithContext("the page could not be written"), kExitFailed);
   return kExitOk;
 }

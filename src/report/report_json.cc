@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "report/report_json_account.h"
 #include "report/run_report.h"
 
 namespace interlude {
@@ -149,24 +150,31 @@ Json FromEvents(const RunSummary& run) {
 
 }  // namespace
 
-std::string FormatRunJson(const RunSummary& run) {
+std::string FormatRunJson(const RunSummary& run, int indent) {
   Json json = {{"format", "interlude-run-report"},
-               {"version", 1},
+               {"version", 2},
                {"meta", run.meta},
                {"total", FromTotals(run)},
                {"typical_round", FromTypical(run.typical)}};
   json["before_rounds"] = FromPhases(run.before_rounds);
   Json rounds = Json::array();
-  for (const RoundSummary& round : run.rounds) rounds.push_back(FromRound(round));
+  for (size_t i = 0; i < run.rounds.size(); ++i) {
+    rounds.push_back(FromRound(run.rounds[i]));
+    rounds.back()["begin_ns"] = run.paths[i].begin_ns;
+    rounds.back()["path"] = internal::JsonOfPath(run.paths[i]);
+  }
   Json workers = Json::array();
   for (const WorkerSummary& worker : run.workers) workers.push_back(FromWorker(worker));
   json["rounds"] = std::move(rounds);
   json["workers"] = std::move(workers);
   json["evaluations"] = FromEvaluations(run.evaluations);
   json["events"] = FromEvents(run);
+  json["timeline"] = internal::JsonOfTimeline(run);
+  json["clocks"] = internal::JsonOfClocks(run);
+  json["memory"] = internal::JsonOfMemory(run);
   json["notes"] = {"phases run in parallel: their times overlap and must not be added up",
-                   "the clocks of different processes are not compared"};
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+                   "clocks of different processes are compared in path alone, to within error_ns"};
+  return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace interlude

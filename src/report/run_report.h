@@ -29,7 +29,7 @@ std::string FormatRunReport(const RunSummary& run, const ReportOptions& options 
 
 /// What `interlude report DIR --json` prints; the fields are documented in docs/report.md. Every
 /// round and event is in it. Numbers that are not finite are null; text that is not UTF-8 has
-/// U+FFFD in the wrong places.
-std::string FormatRunJson(const RunSummary& run);
+/// U+FFFD in the wrong places. `indent` -1: all in one line.
+std::string FormatRunJson(const RunSummary& run, int indent = 2);
 
 }  // namespace interlude
