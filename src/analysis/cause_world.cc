@@ -33,6 +33,7 @@ CauseWorld::CauseWorld(int32_t workers, uint32_t rounds) : rounds_count_(rounds)
       part.round = round;
       part.worker = worker;
       part.samples = 1280;
+      part.root_hash = "same";
       parts_.push_back(part);
     }
   }
@@ -139,7 +140,7 @@ void CauseWorld::SampleWorker(int32_t worker, int64_t end) {
     samples_.push_back(sample);
     const auto trip = static_cast<int64_t>(
         (round_trip_ms_.contains(worker) ? round_trip_ms_[worker] : 0.4) * kMs);
-    probes_.push_back({worker, at, at - 5'000'000'000, at - 5'000'000'000, at + trip, 0});
+    probes_.push_back({worker, at, at + 5 * kSecond, at + 5 * kSecond, at + trip, 0});
   }
   for (const Span& span : spans_) {
     if (span.recorded_by != worker) continue;
@@ -160,6 +161,7 @@ CauseTables CauseWorld::Tables() {
   for (uint32_t round = 1; round <= rounds_count_; ++round) {
     RoundRecord record;
     record.round = round;
+    record.root_hash = "same";
     record.begin_ns = begin;
     record.end_ns = begin = std::max(begin, ends[round - 1]);
     rounds_.push_back(record);
@@ -167,6 +169,13 @@ CauseTables CauseWorld::Tables() {
   if (!no_samples_) {
     for (const WorkerRecord& worker : workers_)
       SampleWorker(worker.worker, ClockOf(worker.worker) + ends.back());
+  }
+  if (coordinator_after_.has_value()) {
+    ProcessSample sample;
+    sample.at_ns = begin + 2 * kSecond;
+    sample.interval_ns = kSecond;
+    sample.anonymous_bytes = *coordinator_after_;
+    samples_.push_back(sample);
   }
   for (const Extra& extra : extras_) {
     const auto [worker, round, phase] = extra.key;

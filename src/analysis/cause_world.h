@@ -39,6 +39,8 @@ class CauseWorld {
   void SetRoundTrip(int32_t worker, double ms) { round_trip_ms_[worker] = ms; }
   /// Threads side by side in encode and apply; 1 without it.
   void SetParallel(int32_t worker, int threads) { parallel_[worker] = threads; }
+  /// A sample of the coordinator, two seconds after the last round.
+  void SetCoordinatorAfter(int64_t anonymous_bytes) { coordinator_after_ = anonymous_bytes; }
   WorkerRecord& record(int32_t worker) { return workers_[worker]; }
   WorkerRoundRecord& part(int32_t worker, uint32_t round);
 
@@ -60,7 +62,7 @@ class CauseWorld {
               double amount);
   static int64_t ClockOf(int32_t worker) { return int64_t{1'000'000'000'000} * (worker + 1); }
 
-  const uint32_t rounds_count_;
+  uint32_t rounds_count_;
   std::vector<WorkerRecord> workers_;
   std::map<Phase, PhaseMs> all_;
   std::map<Key, PhaseMs> set_;
@@ -68,6 +70,7 @@ class CauseWorld {
   std::vector<Extra> extras_;
   std::vector<int64_t ProcessSample::*> forgotten_;
   bool no_samples_ = false;
+  std::optional<int64_t> coordinator_after_;
   std::map<int32_t, double> round_trip_ms_;
   std::map<int32_t, int> parallel_;
   std::vector<WorkerRoundRecord> parts_;

@@ -10,6 +10,8 @@
 namespace interlude {
 namespace {
 
+constexpr int64_t kLongest = int64_t{1} << 60;
+
 using S = ProcessSample;
 using H = HostFigures;
 
@@ -205,9 +207,9 @@ int64_t ProcessHistory::CpuMeanwhile(const Span& span) const {
 void Add(const HostFigures& other, HostFigures& figures) {
   const auto add = [&](int64_t H::*field) {
     const bool known = figures.*field >= 0 && other.*field >= 0;
-    figures.*field = known ? figures.*field + other.*field : kUnknownFigure;
+    figures.*field = known ? std::min(kLongest, figures.*field + other.*field) : kUnknownFigure;
   };
-  figures.covered_ns += other.covered_ns;
+  figures.covered_ns = std::min(kLongest, figures.covered_ns + other.covered_ns);
   for (int64_t H::*field :
        {&H::others_cpu_ns, &H::machine_busy_ns, &H::steal_ns, &H::throttled_ns, &H::major_faults,
         &H::disk_read_bytes, &H::disk_write_bytes, &H::memory_some_ns, &H::io_some_ns,

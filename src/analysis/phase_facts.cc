@@ -35,8 +35,9 @@ class RoundTrips {
  public:
   explicit RoundTrips(std::vector<ClockProbe> probes) : probes_(std::move(probes)) {
     std::erase_if(probes_, [](const ClockProbe& probe) {
-      return probe.returned_ns < probe.sent_ns || probe.replied_ns < probe.received_ns ||
-             probe.round_trip_ns() < 0;
+      // A monotonic clock is never negative; so the differences below do not overflow.
+      return probe.sent_ns < 0 || probe.returned_ns < probe.sent_ns || probe.received_ns < 0 ||
+             probe.replied_ns < probe.received_ns || probe.round_trip_ns() < 0;
     });
     std::sort(probes_.begin(), probes_.end(),
               [](const ClockProbe& a, const ClockProbe& b) { return a.sent_ns < b.sent_ns; });
