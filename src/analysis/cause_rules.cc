@@ -17,6 +17,11 @@ int64_t Part(int64_t of, double share) {
   return static_cast<int64_t>(static_cast<double>(of) * std::clamp(share, 0.0, 1.0));
 }
 
+int64_t TimesCores(int64_t ns, int64_t cores) {
+  return static_cast<int64_t>(
+      std::min(static_cast<double>(ns) * static_cast<double>(cores), 0x1p62));
+}
+
 bool Exceeds(int64_t own, int64_t median, int64_t least) {
   return own >= least && own > kMoreThanOthers * std::max<int64_t>(0, median);
 }
@@ -122,21 +127,23 @@ void ExplainOwnThreads(PhaseCase& phase) {
   const int64_t taken =
       phase.Take(CauseKind::kOwnThreads, &Budget::run_delay_ns, phase.left.run_delay_ns, true);
   if (taken == 0) return;
-  phase.Say(
-      CauseKind::kOwnThreads,
-      fmt::format("its {} threads waited for each other on {} usable cores for {} of it",
-                  own.threads, own.usable_cores, Duration(taken)),
-      fmt::format("{} threads on {} usable cores; the process itself used {} of the {} that "
-                  "these cores have in {}.",
-                  own.threads, own.usable_cores, Duration(own.cpu_meanwhile_ns),
-                  Duration(own.usable_cores * own.split.busy_ns()), Duration(own.split.busy_ns())));
+  phase.Say(CauseKind::kOwnThreads,
+            fmt::format("its {} threads waited for each other on {} usable cores for {} of it",
+                        own.threads, own.usable_cores, Duration(taken)),
+            fmt::format("{} threads on {} usable cores; the process itself used {} of the {} that "
+                        "these cores have in {}.",
+                        own.threads, own.usable_cores, Duration(own.cpu_meanwhile_ns),
+                        Duration(TimesCores(own.split.busy_ns(), own.usable_cores)),
+                        Duration(own.split.busy_ns())));
 }
 
 // ---- work ----
 
 void ExplainFewerThreads(PhaseCase& phase) {
   const PhaseFacts &own = phase.own, &median = phase.median;
-  if (own.threads <= 0 || own.threads >= median.threads) return;
+  const bool on_threads =
+      ChargesWholeProcess(own.phase) || own.phase == Phase::kEncode || own.phase == Phase::kApply;
+  if (!on_threads || own.threads <= 0 || own.threads >= median.threads) return;
   const bool by_quota = own.quota_cores > 0 && own.usable_cores < median.usable_cores;
   const CauseKind kind = by_quota ? CauseKind::kQuota : CauseKind::kOtherWork;
   const double share = 1 - static_cast<double>(own.threads) / static_cast<double>(median.threads);

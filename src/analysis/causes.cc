@@ -31,46 +31,18 @@ constexpr std::array<KindText, kCauseKinds> kKinds = {{{"quota", 'Q'},
 /// A phase beside which a smaller excess of the same worker is no more than noise.
 constexpr int64_t kSmallest = 10;
 
-using WorkerRound = std::pair<uint32_t, int32_t>;
-
 /// A phase with an excess.
 struct Slow {
   PhaseExcess excess;
   const PhaseFacts* own;
   const PhaseFacts* median;
 };
-using SlowByWorker = std::map<WorkerRound, std::vector<Slow>>;
+using SlowByWorker = std::map<int32_t, std::vector<Slow>>;
 
 void AddIfSlow(const PhaseFacts& own, const PhaseFacts& median, SlowByWorker& slow) {
   const PhaseExcess excess = {own.phase, own.split.busy_ns(), median.split.busy_ns(), median.worker,
                               median.round};
-  if (excess.excess_ns() > 0) slow[{own.round, own.worker}].push_back({excess, &own, &median});
-}
-
-/// Worker by worker of the same round.
-void CompareWorkers(const FactsByPhase& facts, SlowByWorker& slow) {
-  for (const auto& [key, of_phase] : facts) {
-    const PhaseFacts* const median = MedianWorker(of_phase);
-    for (const auto& [worker, own] : of_phase) {
-      if (of_phase.size() > 1) AddIfSlow(own, *median, slow);
-    }
-  }
-}
-
-/// The only worker of the run with itself, round by round. The first is no measure.
-void CompareRounds(const FactsByPhase& facts, SlowByWorker& slow) {
-  for (const Phase phase : OwnPhases()) {
-    FactsByWorker by_round;  // by the round's number in place of a worker's
-    for (const auto& [key, of_phase] : facts) {
-      if (key.second == phase && key.first > 1)
-        for (const auto& [worker, own] : of_phase) by_round[static_cast<int32_t>(key.first)] = own;
-    }
-    const PhaseFacts* const median = MedianWorker(by_round);
-    if (median == nullptr) continue;
-    const PhaseFacts& kept = facts.at({median->round, phase}).at(median->worker);
-    for (const auto& [round, of_round] : by_round)
-      AddIfSlow(facts.at({of_round.round, phase}).at(of_round.worker), kept, slow);
-  }
+  if (excess.excess_ns() > 0) slow[own.worker].push_back({excess, &own, &median});
 }
 
 std::string Against(const PhaseExcess& excess, uint32_t round) {
@@ -165,6 +137,20 @@ bool IsWorthwhile(int64_t ns, const RoundRecord& round) {
   return ns >= kWorthwhileNs && static_cast<double>(ns) >= kWorthwhileShare * wall;
 }
 
+/// Of a run's only worker, the round with the median time of each phase. The first is no measure.
+std::map<Phase, PhaseFacts> MedianRounds(const FactsSource& source) {
+  std::map<Phase, FactsByWorker> rounds;  // by the round's number in place of a worker's
+  for (const uint32_t number : source.Rounds()) {
+    if (number <= 1) continue;
+    for (const auto& [phase, of_phase] : source.OfRound(number)) {
+      for (const auto& [worker, own] : of_phase) rounds[phase][static_cast<int32_t>(number)] = own;
+    }
+  }
+  std::map<Phase, PhaseFacts> medians;
+  for (const auto& [phase, of_phase] : rounds) medians[phase] = *MedianWorker(of_phase);
+  return medians;
+}
+
 }  // namespace
 
 std::string_view CauseName(CauseKind kind) { return kKinds[static_cast<size_t>(kind)].name; }
@@ -176,20 +162,28 @@ std::string_view GradeName(Grade grade) {
 }
 
 std::vector<WorkerRoundCause> FindCauses(const CauseTables& tables) {
-  const FactsByPhase facts = GatherFacts(tables);
-  SlowByWorker slow;
-  if (tables.workers.size() > 1) {
-    CompareWorkers(facts, slow);
-  } else {
-    CompareRounds(facts, slow);
-  }
-  std::vector<WorkerRoundCause> causes;
+  const FactsSource source(tables);
   std::map<uint32_t, RoundRecord> rounds;
   for (const RoundRecord& round : tables.rounds) rounds[round.round] = round;
-  for (auto& [key, of_worker] : slow) {
-    const auto round = rounds.find(key.first);
-    if (round == rounds.end() || !IsWorthwhile(Total(of_worker), round->second)) continue;
-    causes.push_back({key.first, key.second, MakeCause(std::move(of_worker))});
+  const std::map<Phase, PhaseFacts> itself =
+      tables.workers.size() > 1 ? std::map<Phase, PhaseFacts>() : MedianRounds(source);
+  std::vector<WorkerRoundCause> causes;
+  for (const uint32_t number : source.Rounds()) {
+    const auto round = rounds.find(number);
+    if (round == rounds.end()) continue;
+    const FactsByPhase facts = source.OfRound(number);
+    SlowByWorker slow;
+    for (const auto& [phase, of_phase] : facts) {
+      const auto median = itself.find(phase);
+      const PhaseFacts* against = of_phase.size() > 1 ? MedianWorker(of_phase) : nullptr;
+      if (median != itself.end() && number > 1) against = &median->second;
+      if (against == nullptr) continue;
+      for (const auto& [worker, own] : of_phase) AddIfSlow(own, *against, slow);
+    }
+    for (auto& [worker, of_worker] : slow) {
+      if (IsWorthwhile(Total(of_worker), round->second))
+        causes.push_back({number, worker, MakeCause(std::move(of_worker))});
+    }
   }
   return causes;
 }

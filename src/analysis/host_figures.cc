@@ -41,7 +41,9 @@ double Length(int64_t begin, int64_t end) {
   return std::max(0.0, static_cast<double>(end) - static_cast<double>(begin));
 }
 
-double Overlap(const Span& span, int64_t begin, int64_t end) {
+/// Of a span or a piece of one.
+template <typename T>
+double Overlap(const T& span, int64_t begin, int64_t end) {
   return Length(std::max(span.begin_ns, begin), std::min(span.end_ns, end));
 }
 
@@ -108,25 +110,38 @@ const ProcessHistory::Rule ProcessHistory::kRules[] = {
     {Get<&S::tcp_sender_limited_ns>, &H::tcp_sender_limited_ns, kUpload},
 };
 
-double ProcessHistory::Rate(const Span& span, Share share) {
-  const SpanSplit split = SplitSpan(span);
-  const auto inside = static_cast<double>(std::max<int64_t>(1, split.inside_ns()));
+double ProcessHistory::Piece::Rate(Share share) const {
   switch (share) {
     case kWaiting:
-      return static_cast<double>(split.run_delay_ns) / inside;
+      return waiting;
     case kSleeping:
-      return IsWork(span.phase) ? static_cast<double>(split.blocked_ns) / inside : 0;
+      return sleeping;
     case kUpload:
-      return IsUpload(span.phase) ? 1 : 0;
+      return upload ? 1 : 0;
     default:
       return 1;
   }
 }
 
-std::vector<Span> ProcessHistory::Overlapping(int64_t begin_ns, int64_t end_ns) const {
-  std::vector<Span> found;
+ProcessHistory::Piece ProcessHistory::PieceOf(const Span& span) {
+  const SpanSplit split = SplitSpan(span);
+  const auto inside = static_cast<double>(std::max<int64_t>(1, split.inside_ns()));
+  Piece piece;
+  piece.begin_ns = span.begin_ns;
+  piece.end_ns = span.end_ns;
+  piece.cpu = static_cast<double>(std::max<int64_t>(0, span.cpu_ns)) / inside;
+  piece.waiting = static_cast<float>(static_cast<double>(split.run_delay_ns) / inside);
+  if (IsWork(span.phase))
+    piece.sleeping = static_cast<float>(static_cast<double>(split.blocked_ns) / inside);
+  piece.upload = IsUpload(span.phase);
+  return piece;
+}
+
+std::vector<ProcessHistory::Piece> ProcessHistory::Overlapping(int64_t begin_ns,
+                                                               int64_t end_ns) const {
+  std::vector<Piece> found;
   auto span = std::upper_bound(spans_.begin(), spans_.end(), end_ns,
-                               [](int64_t at, const Span& s) { return at < s.begin_ns; });
+                               [](int64_t at, const Piece& s) { return at < s.begin_ns; });
   while (span != spans_.begin()) {
     --span;
     if (Length(span->begin_ns, begin_ns) > static_cast<double>(longest_ns_)) break;
@@ -139,8 +154,8 @@ double ProcessHistory::Whole(const ProcessSample& sample, Share share) const {
   const int64_t begin = BeginOf(sample);
   if (share == kTime) return static_cast<double>(sample.interval_ns);
   std::vector<Edge> edges;
-  for (const Span& span : Overlapping(begin, sample.at_ns)) {
-    const double rate = Rate(span, share);
+  for (const Piece& span : Overlapping(begin, sample.at_ns)) {
+    const double rate = span.Rate(share);
     if (rate <= 0) continue;
     edges.push_back({std::max(begin, span.begin_ns), true, rate});
     edges.push_back({std::min(sample.at_ns, span.end_ns), false, rate});
@@ -148,17 +163,22 @@ double ProcessHistory::Whole(const ProcessSample& sample, Share share) const {
   return IntegralOfLargest(std::move(edges));
 }
 
-ProcessHistory::ProcessHistory(std::vector<Span> spans, std::vector<ProcessSample> samples)
-    : spans_(std::move(spans)), samples_(std::move(samples)) {
-  std::erase_if(spans_, [](const Span& span) { return !Counts(span); });
+ProcessHistory::ProcessHistory(const std::vector<const Span*>& spans,
+                               std::vector<ProcessSample> samples)
+    : samples_(std::move(samples)) {
+  spans_.reserve(spans.size());
+  for (const Span* span : spans) {
+    if (!Counts(*span)) continue;
+    spans_.push_back(PieceOf(*span));
+    longest_ns_ = std::max(longest_ns_, SplitSpan(*span).inside_ns());
+  }
   std::erase_if(samples_, [](const ProcessSample& sample) { return !IsUsable(sample); });
   std::sort(spans_.begin(), spans_.end(),
-            [](const Span& a, const Span& b) { return a.begin_ns < b.begin_ns; });
+            [](const Piece& a, const Piece& b) { return a.begin_ns < b.begin_ns; });
   std::sort(samples_.begin(), samples_.end(),
             [](const ProcessSample& a, const ProcessSample& b) { return a.at_ns < b.at_ns; });
-  for (const Span& span : spans_) longest_ns_ = std::max(longest_ns_, SplitSpan(span).inside_ns());
   for (const ProcessSample& sample : samples_) {
-    sums_.emplace_back(kShares);
+    sums_.emplace_back();
     for (int share = 0; share < kShares; ++share)
       sums_.back()[share] = Whole(sample, static_cast<Share>(share));
   }
@@ -169,11 +189,12 @@ HostFigures ProcessHistory::Of(const Span& span) const {
   std::vector<double> sums(std::size(kRules), 0.0);
   std::vector<bool> known(std::size(kRules), true);
   double covered = 0;
+  const Piece piece = PieceOf(span);
   auto sample = std::upper_bound(samples_.begin(), samples_.end(), span.begin_ns,
                                  [](int64_t at, const S& s) { return at < s.at_ns; });
   for (; sample != samples_.end() && BeginOf(*sample) < span.end_ns; ++sample) {
     const double overlap = Overlap(span, BeginOf(*sample), sample->at_ns);
-    const std::vector<double>& whole = sums_[sample - samples_.begin()];
+    const std::array<double, kShares>& whole = sums_[sample - samples_.begin()];
     covered += overlap;
     figures.tcp_round_trip_ns = std::max(figures.tcp_round_trip_ns, sample->tcp_round_trip_ns);
     for (size_t i = 0; i < std::size(kRules); ++i) {
@@ -181,7 +202,7 @@ HostFigures ProcessHistory::Of(const Span& span) const {
       const Share share = kRules[i].share;
       if (value < 0) known[i] = false;
       if (value < 0 || whole[share] <= 0) continue;
-      const double part = std::min(1.0, overlap * Rate(span, share) / whole[share]);
+      const double part = std::min(1.0, overlap * piece.Rate(share) / whole[share]);
       sums[i] += static_cast<double>(value) * part;
     }
   }
@@ -196,11 +217,8 @@ HostFigures ProcessHistory::Of(const Span& span) const {
 
 int64_t ProcessHistory::CpuMeanwhile(const Span& span) const {
   double sum = 0;
-  for (const Span& other : Overlapping(span.begin_ns, span.end_ns)) {
-    const double length = Length(other.begin_ns, other.end_ns);
-    sum += static_cast<double>(std::max<int64_t>(0, other.cpu_ns)) *
-           Overlap(other, span.begin_ns, span.end_ns) / length;
-  }
+  for (const Piece& other : Overlapping(span.begin_ns, span.end_ns))
+    sum += other.cpu * Overlap(other, span.begin_ns, span.end_ns);
   return Rounded(sum);
 }
 

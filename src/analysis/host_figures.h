@@ -3,6 +3,7 @@
 // are compared. One thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -49,8 +50,8 @@ struct HostFigures {
 /// Spans that are side by side do not share: in the sum of all shares the largest counts.
 class ProcessHistory {
  public:
-  /// Of one process; copied.
-  ProcessHistory(std::vector<Span> spans, std::vector<ProcessSample> samples);
+  /// Of one process.
+  ProcessHistory(const std::vector<const Span*>& spans, std::vector<ProcessSample> samples);
 
   HostFigures Of(const Span& span) const;
   /// CPU time of all its spans while `span` went on, the span's own among it.
@@ -64,14 +65,24 @@ class ProcessHistory {
     Share share;
   };
   static const Rule kRules[];
-  static double Rate(const Span& span, Share share);
+  /// A span, as far as it is needed: a run has a million of them.
+  struct Piece {
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+    double cpu = 0;  // per nanosecond
+    float waiting = 0;
+    float sleeping = 0;
+    bool upload = false;
+    double Rate(Share share) const;
+  };
+  static Piece PieceOf(const Span& span);
   double Whole(const ProcessSample& sample, Share share) const;
-  std::vector<Span> Overlapping(int64_t begin_ns, int64_t end_ns) const;
+  std::vector<Piece> Overlapping(int64_t begin_ns, int64_t end_ns) const;
 
-  std::vector<Span> spans_;  // by begin
+  std::vector<Piece> spans_;  // by begin
   int64_t longest_ns_ = 0;
-  std::vector<ProcessSample> samples_;     // by at_ns
-  std::vector<std::vector<double>> sums_;  // by sample and Share: all shares in it
+  std::vector<ProcessSample> samples_;             // by at_ns
+  std::vector<std::array<double, kShares>> sums_;  // by sample and Share: all shares in it
 };
 
 /// Adds `other` to `figures`; what is unknown in one is unknown in the sum.

@@ -19,6 +19,12 @@ Span MakeSpan(Phase phase, double begin_s, double end_s, double delay_s = 0) {
   return span;
 }
 
+ProcessHistory History(const std::vector<Span>& spans, std::vector<ProcessSample> samples) {
+  std::vector<const Span*> pointers;
+  for (const Span& span : spans) pointers.push_back(&span);
+  return ProcessHistory(pointers, std::move(samples));
+}
+
 /// Of the second that ends at `at_s`.
 ProcessSample MakeSample(double at_s) {
   ProcessSample sample;
@@ -35,7 +41,7 @@ TEST(HostFiguresTest, WhatPassesEvenlyIsDividedByTime) {
   a.machine_busy_ns = 100;
   b.machine_busy_ns = 1000;
   c.machine_busy_ns = 400;
-  const ProcessHistory history({train}, {c, a, b});
+  const ProcessHistory history = History({train}, {c, a, b});
   EXPECT_EQ(history.Of(train).machine_busy_ns, 50 + 1000 + 100);
   EXPECT_EQ(history.Of(train).covered_ns, 1.75 * kSecond);
 }
@@ -46,7 +52,7 @@ TEST(HostFiguresTest, ThrottlingFallsToWhoWaitedForACpu) {
   const Span apply = MakeSpan(Phase::kApply, 10.8, 11, 0.05);
   ProcessSample sample = MakeSample(11);
   sample.throttled_ns = 180'000'000;
-  const ProcessHistory history({train, encode, apply}, {sample});
+  const ProcessHistory history = History({train, encode, apply}, {sample});
   EXPECT_EQ(history.Of(train).throttled_ns, 0);
   EXPECT_EQ(history.Of(encode).throttled_ns, 135'000'000);
   EXPECT_EQ(history.Of(apply).throttled_ns, 45'000'000);
@@ -57,7 +63,7 @@ TEST(HostFiguresTest, SpansSideBySideDoNotShare) {
   const Span upload = MakeSpan(Phase::kUpload, 10, 11, 0.4);
   ProcessSample sample = MakeSample(11);
   sample.throttled_ns = 800;
-  const ProcessHistory history({encode, upload}, {sample});
+  const ProcessHistory history = History({encode, upload}, {sample});
   EXPECT_EQ(history.Of(encode).throttled_ns, 800);
   EXPECT_EQ(history.Of(upload).throttled_ns, 400);
 }
@@ -68,7 +74,7 @@ TEST(HostFiguresTest, ReadsFallToWorkThatSleptAndBytesSentToUploads) {
   ProcessSample sample = MakeSample(11);
   sample.disk_read_bytes = 100;
   sample.tcp_sent_bytes = 70;
-  const ProcessHistory history({train, upload}, {sample});
+  const ProcessHistory history = History({train, upload}, {sample});
   EXPECT_EQ(history.Of(train).disk_read_bytes, 100);
   EXPECT_EQ(history.Of(train).tcp_sent_bytes, 0);
   EXPECT_EQ(history.Of(upload).disk_read_bytes, 0);
@@ -80,26 +86,25 @@ TEST(HostFiguresTest, WaitingForOthersTakesNoPart) {
   const Span wait = MakeSpan(Phase::kWait, 10.2, 11, 0.8);
   ProcessSample sample = MakeSample(11);
   sample.throttled_ns = 100;
-  EXPECT_EQ(ProcessHistory({upload, wait}, {sample}).Of(upload).throttled_ns, 100);
+  EXPECT_EQ(History({upload, wait}, {sample}).Of(upload).throttled_ns, 100);
 }
 
 TEST(HostFiguresTest, AFigureThatOneSampleLacksIsUnknown) {
   const Span train = MakeSpan(Phase::kTrain, 10, 12);
   ProcessSample a = MakeSample(11), b = MakeSample(12);
   b.steal_ns = kUnknownFigure;
-  const HostFigures figures = ProcessHistory({train}, {a, b}).Of(train);
+  const HostFigures figures = History({train}, {a, b}).Of(train);
   EXPECT_EQ(figures.steal_ns, kUnknownFigure);
   EXPECT_EQ(figures.major_faults, 0);
 }
 
 TEST(HostFiguresTest, SamplesThatCoverLessThanHalfSayNothing) {
   const Span train = MakeSpan(Phase::kTrain, 10.6, 12);
-  EXPECT_EQ(ProcessHistory({train}, {MakeSample(11)}).Of(train).steal_ns, kUnknownFigure);
+  EXPECT_EQ(History({train}, {MakeSample(11)}).Of(train).steal_ns, kUnknownFigure);
   const Span shorter = MakeSpan(Phase::kTrain, 10.6, 11.3);
   ProcessSample sample = MakeSample(11);
   sample.steal_ns = 100;
-  EXPECT_EQ(ProcessHistory({shorter}, {sample}).Of(shorter).steal_ns, 70)
-      << "40 of 0.4 s, for 0.7 s";
+  EXPECT_EQ(History({shorter}, {sample}).Of(shorter).steal_ns, 70) << "40 of 0.4 s, for 0.7 s";
 }
 
 TEST(HostFiguresTest, CpuTimeMeanwhileIsThatOfAllSpansAtTheTime) {
@@ -107,7 +112,7 @@ TEST(HostFiguresTest, CpuTimeMeanwhileIsThatOfAllSpansAtTheTime) {
   Span upload = MakeSpan(Phase::kUpload, 10.5, 12.5);
   encode.cpu_ns = 1000;
   upload.cpu_ns = 400;
-  EXPECT_EQ(ProcessHistory({encode, upload}, {}).CpuMeanwhile(encode), 1100);
+  EXPECT_EQ(History({encode, upload}, {}).CpuMeanwhile(encode), 1100);
 }
 
 }  // namespace

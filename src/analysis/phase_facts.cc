@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -10,25 +11,17 @@ namespace {
 
 constexpr std::array kOwnPhases = {Phase::kEvaluate, Phase::kTrain, Phase::kEncode, Phase::kUpload,
                                    Phase::kDownload, Phase::kApply, Phase::kVerify};
-constexpr double kProbeWindowNs = 10e9;
 constexpr int64_t kLongest = int64_t{1} << 60;
 
 bool IsOwnPhase(Phase phase) {
   return std::find(kOwnPhases.begin(), kOwnPhases.end(), phase) != kOwnPhases.end();
 }
 
-using WorkerRound = std::pair<int32_t, uint32_t>;
-
-/// Where each worker began to train for the last time, by worker and round.
-std::map<WorkerRound, int64_t> LastTraining(std::span<const Span> spans) {
-  std::map<WorkerRound, int64_t> last;
-  for (const Span& span : spans) {
-    if (span.phase != Phase::kTrain || span.end_ns < span.begin_ns) continue;
-    const auto [it, first] = last.try_emplace({span.recorded_by, span.round}, span.begin_ns);
-    if (!first) it->second = std::max(it->second, span.begin_ns);
-  }
-  return last;
-}
+/// When a worker's round began, and when its last training for it.
+struct Begins {
+  int64_t first_ns = std::numeric_limits<int64_t>::max();
+  std::optional<int64_t> training_ns;
+};
 
 /// The round trips of a worker's probes, by the time when they were sent.
 class RoundTrips {
@@ -43,14 +36,11 @@ class RoundTrips {
               [](const ClockProbe& a, const ClockProbe& b) { return a.sent_ns < b.sent_ns; });
   }
 
-  int64_t Smallest(const Span& span) const {
-    const double from = static_cast<double>(span.begin_ns) - kProbeWindowNs;
-    const double to = static_cast<double>(span.end_ns) + kProbeWindowNs;
-    auto probe = std::lower_bound(
-        probes_.begin(), probes_.end(), from,
-        [](const ClockProbe& p, double at) { return static_cast<double>(p.sent_ns) < at; });
+  int64_t Smallest(int64_t from, int64_t to) const {
+    auto probe = std::lower_bound(probes_.begin(), probes_.end(), from,
+                                  [](const ClockProbe& p, int64_t at) { return p.sent_ns < at; });
     std::optional<int64_t> smallest;
-    for (; probe != probes_.end() && static_cast<double>(probe->sent_ns) <= to; ++probe) {
+    for (; probe != probes_.end() && probe->sent_ns <= to; ++probe) {
       const int64_t trip = probe->round_trip_ns();
       if (!smallest || trip < *smallest) smallest = trip;
     }
@@ -61,85 +51,113 @@ class RoundTrips {
   std::vector<ClockProbe> probes_;
 };
 
-/// One worker's account.
-struct Process {
+/// Parts of a table by the worker that they are about.
+template <typename T, typename Worker>
+std::map<int32_t, std::vector<T>> ByWorker(std::span<const T> rows, Worker worker) {
+  std::map<int32_t, std::vector<T>> parts;
+  for (const T& row : rows) parts[worker(row)].push_back(row);
+  return parts;
+}
+
+std::map<int32_t, Begins> BeginsOf(std::span<const Span* const> spans) {
+  std::map<int32_t, Begins> begins;
+  for (const Span* span : spans) {
+    Begins& of_worker = begins[span->recorded_by];
+    of_worker.first_ns = std::min(of_worker.first_ns, span->begin_ns);
+    if (span->phase == Phase::kTrain)
+      of_worker.training_ns =
+          std::max(of_worker.training_ns.value_or(span->begin_ns), span->begin_ns);
+  }
+  return begins;
+}
+
+}  // namespace
+
+struct FactsSource::Process {
   ProcessHistory history;
   RoundTrips trips;
   WorkerRecord record;
+
+  void Add(const Span& span, int64_t round_begin_ns, PhaseFacts& facts) const;
 };
 
-std::map<int32_t, Process> Processes(const CauseTables& tables) {
-  std::map<int32_t, std::vector<Span>> spans;
-  std::map<int32_t, std::vector<ProcessSample>> samples;
-  std::map<int32_t, std::vector<ClockProbe>> probes;
-  std::map<int32_t, WorkerRecord> records;
-  for (const Span& span : tables.spans) {
-    if (span.recorded_by >= 0 && IsWorkerPhase(span.phase)) spans[span.recorded_by].push_back(span);
-  }
-  for (const ProcessSample& sample : tables.samples) samples[sample.recorded_by].push_back(sample);
-  for (const ClockProbe& probe : tables.probes) probes[probe.worker].push_back(probe);
-  for (const WorkerRecord& record : tables.workers) records[record.worker] = record;
-  std::map<int32_t, Process> processes;
-  for (auto& [worker, of_worker] : spans) {
-    processes.emplace(worker,
-                      Process{ProcessHistory(std::move(of_worker), std::move(samples[worker])),
-                              RoundTrips(std::move(probes[worker])), records[worker]});
-  }
-  return processes;
-}
-
-void AddSpan(const Span& span, const Process& process, PhaseFacts& facts) {
+void FactsSource::Process::Add(const Span& span, int64_t round_begin_ns, PhaseFacts& facts) const {
   const bool first = facts.worker == kNoWorker;
-  const HostFigures host = process.history.Of(span);
+  const HostFigures host = history.Of(span);
   facts.phase = span.phase;
   facts.round = span.round;
   facts.worker = span.recorded_by;
   facts.split += SplitSpan(span);
   facts.cpu_ns = std::min(kLongest, facts.cpu_ns + std::clamp<int64_t>(span.cpu_ns, 0, kLongest));
-  facts.cpu_meanwhile_ns =
-      std::min(kLongest, facts.cpu_meanwhile_ns + process.history.CpuMeanwhile(span));
+  facts.cpu_meanwhile_ns = std::min(kLongest, facts.cpu_meanwhile_ns + history.CpuMeanwhile(span));
   facts.bytes += span.bytes;
   if (first) {
     facts.host = host;
   } else {
-    Add(host, facts.host);
+    interlude::Add(host, facts.host);
   }
-  facts.probe_round_trip_ns = process.trips.Smallest(span);
-  facts.threads = process.record.threads;
-  facts.visible_cores = std::max(1, process.record.visible_cores);
-  facts.usable_cores = std::max(1, process.record.usable_cores);
-  facts.quota_cores = process.record.quota_cores;
+  facts.probe_round_trip_ns = trips.Smallest(round_begin_ns, span.end_ns);
+  facts.threads = record.threads;
+  facts.visible_cores = std::max(1, record.visible_cores);
+  facts.usable_cores = std::max(1, record.usable_cores);
+  facts.quota_cores = record.quota_cores;
 }
 
-}  // namespace
-
-std::span<const Phase> OwnPhases() { return kOwnPhases; }
-
-FactsByPhase GatherFacts(const CauseTables& tables) {
-  const std::map<int32_t, Process> processes = Processes(tables);
-  const std::map<WorkerRound, int64_t> trained = LastTraining(tables.spans);
-  std::map<WorkerRound, uint64_t> samples;
-  for (const WorkerRoundRecord& part : tables.parts)
-    samples[{part.worker, part.round}] = part.samples;
-  FactsByPhase facts;
-  std::set<std::pair<WorkerRound, Phase>> failed;
+FactsSource::FactsSource(const CauseTables& tables) {
+  std::map<int32_t, std::vector<const Span*>> spans;
   for (const Span& span : tables.spans) {
-    const auto process = processes.find(span.recorded_by);
-    if (process == processes.end() || !IsOwnPhase(span.phase) || span.end_ns < span.begin_ns)
-      continue;
-    const WorkerRound key = {span.recorded_by, span.round};
-    const auto last = trained.find(key);
-    if (last != trained.end() && span.phase != Phase::kEvaluate && span.begin_ns < last->second)
-      continue;
-    if (!span.ok) failed.insert({key, span.phase});
-    PhaseFacts& of_worker = facts[{span.round, span.phase}][span.recorded_by];
-    AddSpan(span, process->second, of_worker);
-    const auto trained_on = samples.find(key);
-    if (trained_on != samples.end()) of_worker.samples = trained_on->second;
+    if (span.recorded_by < 0 || !IsWorkerPhase(span.phase)) continue;
+    spans[span.recorded_by].push_back(&span);
+    if (IsOwnPhase(span.phase) && span.end_ns >= span.begin_ns) spans_.push_back(&span);
   }
-  for (const auto& [key, phase] : failed) facts[{key.second, phase}].erase(key.first);
+  std::stable_sort(spans_.begin(), spans_.end(),
+                   [](const Span* a, const Span* b) { return a->round < b->round; });
+  auto samples = ByWorker(tables.samples, [](const ProcessSample& s) { return s.recorded_by; });
+  auto probes = ByWorker(tables.probes, [](const ClockProbe& p) { return p.worker; });
+  std::map<int32_t, WorkerRecord> records;
+  for (const WorkerRecord& record : tables.workers) records[record.worker] = record;
+  for (auto& [worker, of_worker] : spans) {
+    processes_.emplace(worker, Process{ProcessHistory(of_worker, std::move(samples[worker])),
+                                       RoundTrips(std::move(probes[worker])), records[worker]});
+  }
+  for (const WorkerRoundRecord& part : tables.parts)
+    samples_[{part.worker, part.round}] = part.samples;
+}
+
+FactsSource::~FactsSource() = default;
+
+std::vector<uint32_t> FactsSource::Rounds() const {
+  std::vector<uint32_t> rounds;
+  for (const Span* span : spans_) {
+    if (rounds.empty() || rounds.back() != span->round) rounds.push_back(span->round);
+  }
+  return rounds;
+}
+
+FactsByPhase FactsSource::OfRound(uint32_t round) const {
+  const auto begin = std::partition_point(spans_.begin(), spans_.end(),
+                                          [&](const Span* span) { return span->round < round; });
+  const auto end = std::partition_point(begin, spans_.end(),
+                                        [&](const Span* span) { return span->round == round; });
+  const std::span<const Span* const> of_round(begin, end);
+  const std::map<int32_t, Begins> begins = BeginsOf(of_round);
+  FactsByPhase facts;
+  std::set<std::pair<Phase, int32_t>> failed;
+  for (const Span* span : of_round) {
+    const Begins& began = begins.at(span->recorded_by);
+    if (began.training_ns && span->phase != Phase::kEvaluate && span->begin_ns < *began.training_ns)
+      continue;
+    if (!span->ok) failed.insert({span->phase, span->recorded_by});
+    PhaseFacts& of_worker = facts[span->phase][span->recorded_by];
+    processes_.at(span->recorded_by).Add(*span, began.first_ns, of_worker);
+    const auto trained_on = samples_.find({span->recorded_by, round});
+    if (trained_on != samples_.end()) of_worker.samples = trained_on->second;
+  }
+  for (const auto& [phase, worker] : failed) facts[phase].erase(worker);
   return facts;
 }
+
+std::span<const Phase> OwnPhases() { return kOwnPhases; }
 
 const PhaseFacts* MedianWorker(const FactsByWorker& facts) {
   std::vector<const PhaseFacts*> sorted;

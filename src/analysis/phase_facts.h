@@ -35,8 +35,9 @@ struct PhaseFacts {
   uint64_t bytes = 0;
   uint64_t samples = 0;  // trained on in the round
   HostFigures host;
-  /// The smallest round trip of a clock probe from 10 s before to 10 s after the span: the way
-  /// without the queue that the worker's own upload makes. kUnknownFigure: no probe.
+  /// The smallest round trip of a clock probe from the worker's first span of the round to the end
+  /// of this one: while it trains, the way has no queue that its own upload makes. kUnknownFigure:
+  /// no probe.
   int64_t probe_round_trip_ns = kUnknownFigure;
   // of the worker
   int64_t threads = 0;  // 0: not known
@@ -50,11 +51,27 @@ struct PhaseFacts {
 std::span<const Phase> OwnPhases();
 
 using FactsByWorker = std::map<int32_t, PhaseFacts>;
-using FactsByPhase = std::map<std::pair<uint32_t, Phase>, FactsByWorker>;
+using FactsByPhase = std::map<Phase, FactsByWorker>;
 
-/// By round and phase. Left out: phases that failed, and what a worker did in a round before it
-/// began to train for it a second time.
-FactsByPhase GatherFacts(const CauseTables& tables);
+/// The tables, ready to say what is known of a round.
+class FactsSource {
+ public:
+  /// The tables outlive it.
+  explicit FactsSource(const CauseTables& tables);
+  ~FactsSource();
+
+  /// All rounds that have spans of workers, ascending.
+  std::vector<uint32_t> Rounds() const;
+  /// Left out: phases that failed, and what a worker did before it began to train for the round a
+  /// second time.
+  FactsByPhase OfRound(uint32_t round) const;
+
+ private:
+  struct Process;  // one worker's account
+  std::map<int32_t, Process> processes_;
+  std::vector<const Span*> spans_;                            // of workers' own phases, by round
+  std::map<std::pair<int32_t, uint32_t>, uint64_t> samples_;  // by worker and round
+};
 
 /// The worker with the median busy time, the lower of the middle two where their number is even (of
 /// two workers: the quicker one). Nothing of an empty map.
