@@ -31,6 +31,9 @@ constexpr std::array<KindText, kCauseKinds> kKinds = {{{"quota", 'Q'},
 /// A phase beside which a smaller excess of the same worker is no more than noise.
 constexpr int64_t kSmallest = 10;
 
+/// Of the excess; evidence of what explains less is left out.
+constexpr double kLeastToldShare = 0.05;
+
 /// A phase with an excess.
 struct Slow {
   PhaseExcess excess;
@@ -88,8 +91,9 @@ void Conclude(const std::vector<Explanation>& parts, Cause& cause) {
   cause.grade = observed ? Grade::kObserved : Grade::kHypothesis;
   for (size_t i = 0; i < kCauseKinds; ++i) {
     const size_t kind = i == 0 ? largest : i <= largest ? i - 1 : i;  // the largest first
+    const bool small = static_cast<double>(cause.shares[kind].all_ns()) < kLeastToldShare * excess;
     for (const Explanation& part : parts) {
-      AddOnce(part.evidence[kind], cause.evidence);
+      if (!small) AddOnce(part.evidence[kind], cause.evidence);
       if (kind == largest && cause.reason.empty()) cause.reason = part.reason[kind];
     }
   }

@@ -155,6 +155,12 @@ const Case kCases[] = {
      Grade::kHypothesis},
     {"memory taken away", [](CauseWorld& w) { Memory(w, 950); }, CauseKind::kMemory,
      Grade::kObserved},
+    {"memory taken away, and the kernel's work on it",
+     [](CauseWorld& w) {
+       Memory(w, 950);
+       w.Set(kVictim, kRound, Phase::kTrain, {1900, 1, 1599});
+     },
+     CauseKind::kMemory, Grade::kHypothesis},
     {"pages read for the first time", [](CauseWorld& w) { Memory(w, 0); }, CauseKind::kDisk,
      Grade::kObserved},
     {"pages read, and no pressure of memory",

@@ -41,10 +41,12 @@ class Neighbour(Kind):
     name, cause = "neighbour", "neighbours"
 
     def start(self):
+        self.place.cgroup.set_shares(256)  # no quota: alone it would have the whole core
         self.place.burner.start()
 
     def stop(self):
         self.place.burner.stop()
+        self.place.cgroup.set_shares(1024)
 
 
 class OwnThreads(Kind):

@@ -47,6 +47,10 @@ class Cgroup:
         quota = -1 if cores is None else int(cores * PERIOD_US)
         self.write("cpu", "cpu.cfs_quota_us", str(quota))
 
+    def set_shares(self, shares):
+        """Against the 1024 of whoever else wants the core."""
+        self.write("cpu", "cpu.shares", str(shares))
+
     def set_read_rate(self, bytes_a_second, folder):
         device = os.stat(folder).st_dev
         # Of the whole disk; a partition has no queue of its own.
@@ -76,13 +80,13 @@ class Cgroup:
 
 
 class Burner:
-    """Another process on the victim's core, that comes before it in the scheduler's eyes."""
+    """Another process on the victim's core."""
 
     def __init__(self, core):
         self.core, self.process = core, None
 
     def start(self):
-        self.process = subprocess.Popen(["taskset", "-c", str(self.core), "nice", "-n", "-10", "sh", "-c", BURNER])
+        self.process = subprocess.Popen(["taskset", "-c", str(self.core), "sh", "-c", BURNER])
 
     def stop(self):
         if self.process is not None:
