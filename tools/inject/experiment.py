@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-from fault_matrix import LISTENS, Program
+from faults.processes import LISTENS, Program
 from inject import machine
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "synthetic.toml"

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from fault_matrix import Program
+from faults.processes import Program
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 CONTROLLERS = ("cpu", "memory", "blkio")
