@@ -115,6 +115,9 @@ const std::vector<Key>& Table() {
     Integer(MEMBER(model.classes), 2, kMillion, "classes to tell apart"),
     Integer(MEMBER(model.synthetic_params), 1, 100'000 * kMillion, "parameters; synthetic"),
     Number(MEMBER(model.synthetic_step_ms), 0, 3.6e6, "time that each local step takes, in ms; synthetic"),
+    Number(MEMBER(model.synthetic_cpu_ms), 0, 3.6e6, "CPU time of each local step, in ms, divided among threads that spin until all are done; synthetic"),
+    Integer(MEMBER(model.synthetic_read_mb), 0, kMillion, "megabytes that each local step reads from a disk; synthetic"),
+    Integer(MEMBER(model.synthetic_map_mb), 0, kMillion, "megabytes of a mapped file that each local step touches; synthetic"),
 
     NamedChoice(MEMBER(data.name), {"fashion_mnist"}, "the data set"),
     Simple(KeyType::kText, MEMBER(data.directory), "where its files are"),

@@ -34,7 +34,10 @@ struct ModelConfig {
   uint32_t classes = 10;
   // synthetic
   uint64_t synthetic_params = 1'000'000;
-  double synthetic_step_ms = 1.0;  // time each local step takes
+  double synthetic_step_ms = 1.0;  // time each local step takes, or longer where the below do
+  double synthetic_cpu_ms = 0;     // of it on a CPU, all threads together
+  uint64_t synthetic_read_mb = 0;  // from a disk, each local step
+  uint64_t synthetic_map_mb = 0;   // of a mapped file, touched each local step
 
   friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };

@@ -11,6 +11,7 @@
 #include "base/free_memory.h"
 #include "base/memory_account.h"
 #include "base/rng.h"
+#include "worker/synthetic_load.h"
 
 namespace interlude {
 namespace {
@@ -62,9 +63,11 @@ StatusOr<Layout> MakeLayout(uint64_t params, uint64_t chunk_params) {
 
 class SyntheticTrainer final : public LocalTrainer {
  public:
-  SyntheticTrainer(const RunConfig& config, WorkerId worker, Layout layout)
+  SyntheticTrainer(const RunConfig& config, WorkerId worker, Layout layout,
+                   std::unique_ptr<SyntheticLoad> load)
       : config_(config),
         worker_(worker),
+        load_(std::move(load)),
         layout_(std::move(layout)),
         parameters_(Buffer::Floats("parameters", layout_.total_params())) {
     AddNoise(parameters_.floats(), Mix64(config_.seed), 0.05f);
@@ -78,8 +81,10 @@ class SyntheticTrainer final : public LocalTrainer {
     const auto begin = std::chrono::steady_clock::now();
     Move(request);
     double loss_sum = 0;
+    SyntheticLoad::Team team(*load_);
     for (uint32_t step = 0; step < request.local_steps; ++step) {
-      // The time that a GPU would take; moving the parameters above is part of it.
+      INTERLUDE_RETURN_IF_ERROR(team.Step());
+      // The time that a GPU would take; what went before is part of it.
       const std::chrono::duration<double, std::milli> taken(config_.model.synthetic_step_ms *
                                                             (step + 1));
       std::this_thread::sleep_until(begin +
@@ -123,6 +128,7 @@ class SyntheticTrainer final : public LocalTrainer {
 
   const RunConfig config_;
   const WorkerId worker_;
+  const std::unique_ptr<SyntheticLoad> load_;
   const Layout layout_;
   Buffer parameters_;
 };
@@ -130,7 +136,8 @@ class SyntheticTrainer final : public LocalTrainer {
 }  // namespace
 
 StatusOr<std::unique_ptr<LocalTrainer>> CreateSyntheticTrainer(const RunConfig& config,
-                                                               WorkerId worker, uint32_t workers) {
+                                                               WorkerId worker, uint32_t workers,
+                                                               int threads) {
   if (config.model.kind != ModelKind::kSynthetic) {
     return InvalidArgumentError(
         "the synthetic trainer was asked for another model; set model.kind = \"synthetic\"");
@@ -143,7 +150,10 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateSyntheticTrainer(const RunConfig& 
       config.model.synthetic_params * sizeof(float)));
   INTERLUDE_ASSIGN_OR_RETURN(Layout layout,
                              MakeLayout(config.model.synthetic_params, config.round.chunk_params));
-  return std::unique_ptr<LocalTrainer>(new SyntheticTrainer(config, worker, std::move(layout)));
+  INTERLUDE_ASSIGN_OR_RETURN(std::unique_ptr<SyntheticLoad> load,
+                             SyntheticLoad::Create(config.model, threads));
+  return std::unique_ptr<LocalTrainer>(
+      new SyntheticTrainer(config, worker, std::move(layout), std::move(load)));
 }
 
 }  // namespace interlude

@@ -70,6 +70,9 @@ class DelayLine {
     under_way_.clear();
   }
   void SetLoss(double loss) { settings_.loss = loss; }
+  /// For what enters from now on; packets never overtake each other.
+  void SetRate(double mbit) { settings_.rate_mbit = mbit; }
+  void SetDelay(Nanoseconds delay) { settings_.delay = delay; }
 
   struct Counts {
     uint64_t entered = 0, entered_bytes = 0;

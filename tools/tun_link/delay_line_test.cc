@@ -34,6 +34,18 @@ TEST(DelayLineTest, WhatWouldWaitTooLongForItsTurnIsDropped) {
   EXPECT_EQ(line.counts().overflowed, 9u) << "there is room again";
 }
 
+TEST(DelayLineTest, AnotherRateAndDelayHoldForWhatEntersLater) {
+  DelayLine line(kLine, 1);
+  line.Enter(milliseconds(0), Packet(1250, 'a'));
+  line.SetRate(0);
+  line.SetDelay(milliseconds(1));
+  line.Enter(milliseconds(0), Packet(1250, 'b'));
+  EXPECT_FALSE(line.Due(nanoseconds(14'099'999))) << "b does not overtake a";
+  EXPECT_TRUE(line.Due(nanoseconds(14'100'000)));
+  EXPECT_EQ(line.Leave(), Packet(1250, 'a'));
+  EXPECT_EQ(line.NextDue(), nanoseconds(1'100'000)) << "at the end of a's turn, and 1 ms";
+}
+
 TEST(DelayLineTest, AsManyAreLostAsAskedForAndTheSameOnesForTheSameSeed) {
   LineSettings settings = kLine;
   settings.rate_mbit = 0;

@@ -29,6 +29,8 @@ constexpr char kCommands[] =
     "  silent                       nothing passes any more\n"
     "  open                         it passes again\n"
     "  loss P                       the probability of a loss from now on\n"
+    "  rate MBIT                    of each direction from now on; 0: no limit\n"
+    "  delay MS                     one way, from now on\n"
     "  silent-for MS after BYTES    once so many more bytes of the second end have come out at "
     "the\n"
     "                               first; says 'silent' and 'open' when that is\n"
@@ -111,12 +113,19 @@ class Link {
     std::string command, after;
     words >> command;
     int64_t number = 0;
-    double loss = 0;
+    double value = 0;
     if (command == "silent" || command == "open") {
       SetSilent(command == "silent");
       open_at_ = Nanoseconds::max();
-    } else if (command == "loss" && words >> loss && loss >= 0 && loss <= 1) {
-      for (DelayLine& direction : lines_) direction.SetLoss(loss);
+    } else if (command == "loss" && words >> value && value >= 0 && value <= 1) {
+      for (DelayLine& direction : lines_) direction.SetLoss(value);
+      Say(line);
+    } else if (command == "rate" && words >> value && value >= 0 && value <= 1e6) {
+      for (DelayLine& direction : lines_) direction.SetRate(value);
+      Say(line);
+    } else if (command == "delay" && words >> value && value >= 0 && value <= 1e5) {
+      for (DelayLine& direction : lines_)
+        direction.SetDelay(Nanoseconds(static_cast<int64_t>(value * 1e6)));
       Say(line);
     } else if (command == "silent-for" && words >> number && number >= 0 && words >> after &&
                after == "after" && words >> bytes_until_silence_) {

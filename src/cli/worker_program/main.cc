@@ -20,7 +20,7 @@ namespace {
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& config, WorkerId worker,
                                                       uint32_t workers, int threads) {
   if (config.model.kind == ModelKind::kSynthetic)
-    return CreateSyntheticTrainer(config, worker, workers);
+    return CreateSyntheticTrainer(config, worker, workers, threads);
   return CreateModelTrainer(config, worker, workers, threads);
 }
 

@@ -1,0 +1,136 @@
+#include "analysis/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/cause_world.h"
+#include "analysis/finding_examples.h"
+
+namespace interlude {
+namespace {
+
+using S = ProcessSample;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr double kMs = 1e6;
+
+std::vector<std::string> Ids(const std::vector<Finding>& findings) {
+  std::vector<std::string> ids;
+  for (const Finding& finding : findings) ids.push_back(finding.id);
+  return ids;
+}
+
+TEST(FindingsTest, EachExampleShowsItsFindingAndNoOther) {
+  for (FindingExample& example : FindingExamples()) {
+    EXPECT_THAT(Ids(example.Find()), ElementsAre(example.id));
+  }
+}
+
+TEST(FindingsTest, EachSaysWhatItRestsOnAndWhatToTry) {
+  for (FindingExample& example : FindingExamples()) {
+    for (const Finding& finding : example.Find()) {
+      SCOPED_TRACE(finding.text);
+      EXPECT_THAT(finding.text,
+                  HasSubstr(std::string("(") + std::string(GradeName(finding.grade))));
+      EXPECT_THAT(finding.evidence, ::testing::Not(IsEmpty()));
+      EXPECT_THAT(finding.records, StartsWith("SELECT "));
+      EXPECT_THAT(finding.try_this, ::testing::EndsWith("."));
+      EXPECT_GE(finding.saves_ns_per_round, 0);
+      EXPECT_GE(finding.round_share, 0);
+      EXPECT_LE(finding.round_share, 1);
+    }
+  }
+}
+
+TEST(FindingsTest, AStragglerIsToldWithItsFiguresAndWhatItCosts) {
+  FindingExample example = FindingExamples().front();
+  const std::vector<Finding> findings = example.Find();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].text,
+            "worker 1 takes 17.0 x as long as the median worker to encode (1.70 s against 100 ms, "
+            "in rounds 4 to 9): its cgroup allows 0.25 of 8 visible CPUs and throttled it for 1.59 "
+            "s of it (observed)");
+  // Six of eleven measured rounds were 1.598 s longer.
+  EXPECT_EQ(findings[0].saves_ns_per_round, 6 * 1'598'000'000LL / 11);
+}
+
+TEST(FindingsTest, ThePathsDragIsWhatMendingSaves) {
+  FindingExample example = FindingExamples().front();
+  for (uint32_t round = 4; round <= 9; ++round) example.drags[{round, 1}] = 500'000'000;
+  EXPECT_EQ(example.Find().at(0).saves_ns_per_round, 6 * 500'000'000LL / 11);
+  for (auto& [key, drag] : example.drags) drag = 10'000'000;
+  EXPECT_THAT(example.Find(), IsEmpty()) << "the path says that it would save nothing";
+}
+
+TEST(FindingsTest, WorkersThatAreSlowForTheSameReasonAreOneFinding) {
+  FindingExample example;
+  example.world = CauseWorld(8, 12);
+  for (const int32_t worker : {3, 7}) {
+    example.world.record(worker).quota_cores = 0.25;
+    for (int32_t any = 0; any < 8; ++any) example.world.record(any).threads = 1;
+    for (uint32_t round = 2; round <= 12; ++round) {
+      example.world.Set(worker, round, Phase::kEncode, {98, 1600.0 + worker, 0});
+      example.world.AddFigure(worker, round, Phase::kEncode, &S::throttled_ns, 1590 * kMs);
+    }
+  }
+  const std::vector<Finding> findings = example.Find();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].text, StartsWith("workers 3 and 7 take 17.0 x as long as the median"));
+  EXPECT_GT(findings[0].saves_ns_per_round, 1'500'000'000) << "both together";
+}
+
+TEST(FindingsTest, TheyAreSortedByWhatTheySaveAndWrongResultsComeFirst) {
+  FindingExample example = FindingExamples().front();
+  example.differing_hash = true;
+  example.path = PathOf(example.world.Tables(), {{"save", 0.8}, {"evaluate", 0.06}});
+  EXPECT_THAT(Ids(example.Find()), ElementsAre("parameters_differ", "save_on_path",
+                                               "straggler_quota_encode", "evaluation_on_path"));
+}
+
+TEST(FindingsTest, OneHiccupOfALongRunIsNotWorthASentence) {
+  FindingExample example;
+  example.world = CauseWorld(3, 200);
+  example.world.Set(1, 77, Phase::kTrain, {400, 1, 1200});
+  EXPECT_THAT(FindCauses(example.world.Tables()), SizeIs(1));
+  EXPECT_THAT(example.Find(), IsEmpty());
+}
+
+TEST(FindingsTest, TheFirstRoundIsNoStraggler) {
+  FindingExample example;
+  example.world.Set(1, 1, Phase::kTrain, {400, 1, 4000});
+  EXPECT_THAT(example.Find(), IsEmpty());
+}
+
+TEST(FindingsTest, ACleanRunHasNone) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    FindingExample example;
+    example.world = CauseWorld(static_cast<int32_t>(1 + seed % 6), 12);
+    example.world.AddNoise(1000 + seed, 0.025);
+    example.path = PathOf(example.world.Tables(), {{"link_up", 0.05},
+                                                   {"merge", 0.02},
+                                                   {"evaluate", 0.03},
+                                                   {"unexplained", 0.01},
+                                                   {"save", 0.005}});
+    example.parameters = 1'000'000;
+    EventRecord joined;
+    joined.kind = "worker_joined";
+    example.events.push_back(joined);
+    ClockRecord clock;
+    clock.estimate.method = ClockMethod::kEnvelope;
+    clock.estimate.error_ns = 300'000;
+    example.clocks.push_back(clock);
+    EXPECT_THAT(Ids(example.Find()), IsEmpty()) << "seed " << seed;
+  }
+}
+
+TEST(FindingsTest, AnEmptyRunHasNone) { EXPECT_THAT(FindFindings({}, {}, {}, {}), IsEmpty()); }
+
+}  // namespace
+}  // namespace interlude
