@@ -1,6 +1,7 @@
 #include "analysis/analyze_run.h"
 
 #include <algorithm>
+#include <charconv>
 #include <unordered_map>
 #include <utility>
 
@@ -207,6 +208,34 @@ std::vector<WorkerSummary> SummarizeWorkers(const std::vector<WorkerRecord>& rec
   return list;
 }
 
+/// 0 where it is not known.
+uint64_t ParametersOf(const std::map<std::string, std::string>& meta) {
+  const auto found = meta.find(kMetaParameters);
+  uint64_t parameters = 0;
+  if (found == meta.end()) return parameters;
+  const std::string& text = found->second;
+  std::from_chars(text.data(), text.data() + text.size(), parameters);
+  return parameters;
+}
+
+Drags DragsOf(const std::vector<RoundPath>& paths) {
+  Drags drags;
+  for (const RoundPath& path : paths) {
+    for (const WorkerPath& worker : path.workers)
+      drags[{path.round, worker.worker}] = worker.drag_ns;
+  }
+  return drags;
+}
+
+std::vector<PathShare> SharesOf(const std::vector<RoundPath>& paths) {
+  std::vector<PathShare> shares;
+  for (const RoundPath& path : paths) {
+    for (const auto& [piece, ns] : SumPieces(path.pieces))
+      shares.push_back({path.round, ActivityName(piece.first), piece.second, ns});
+  }
+  return shares;
+}
+
 void KeepForDrawing(const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
                     const std::vector<ChunkStamps>& stamps, Account& records) {
   if (rounds.empty()) return;
@@ -252,6 +281,19 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
   INTERLUDE_ASSIGN_OR_RETURN(run.records.memory, database.Memory());
   KeepForDrawing(rounds, spans, stamps, run.records);
   run.paths = FindRunPaths(rounds, workers, run.events, run.meta, spans, std::move(stamps), clocks);
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockProbe> probes, database.Probes());
+  const CauseTables tables{.workers = workers,
+                           .rounds = rounds,
+                           .parts = all_parts,
+                           .spans = all_spans,
+                           .samples = run.records.samples,
+                           .probes = probes};
+  run.causes = FindCauses(tables);
+  run.findings = FindFindings({.tables = tables,
+                               .events = run.events,
+                               .clocks = clocks,
+                               .parameters = ParametersOf(run.meta)},
+                              run.causes, DragsOf(run.paths), SharesOf(run.paths));
   run.unrecorded_rounds = RoundsBetween(rounds);
   run.workers = SummarizeWorkers(workers, run.rounds, spans, all_parts);
   AddAccuracies(run);

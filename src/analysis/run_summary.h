@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/findings.h"
 #include "analysis/round_path.h"
 #include "analysis/spread.h"
 #include "ledger/run_database.h"
@@ -111,7 +112,9 @@ struct RunSummary {
   std::map<std::string, std::string> meta;
   std::vector<PhaseSummary> before_rounds;  // making models and data ready, sharing the first base
   std::vector<RoundSummary> rounds;
-  std::vector<RoundPath> paths;  // of the same rounds, in the same order
+  std::vector<RoundPath> paths;          // of the same rounds, in the same order
+  std::vector<WorkerRoundCause> causes;  // why a worker was slow in a round, by round and worker
+  std::vector<Finding> findings;         // what saves most first
   /// Committed rounds without a record: the coordinator was killed before it had written them.
   std::vector<uint32_t> unrecorded_rounds;
   TypicalRound typical;

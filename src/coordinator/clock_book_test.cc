@@ -42,7 +42,9 @@ TEST(ClockBook, KeepsEachWorkersProbesApartAndWithinTheirBound) {
 
 class ClocksInTheLedger : public testing::Test {
  protected:
-  ClocksInTheLedger() : path_(testing::TempDir() + "clocks.db") {
+  ClocksInTheLedger()
+      : path_(testing::TempDir() + "clocks-" +
+              testing::UnitTest::GetInstance()->current_test_info()->name() + ".db") {
     for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path_ + suffix).c_str());
   }
   /// Workers 0 and 1 take part; only worker 1 sends probes.

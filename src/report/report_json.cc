@@ -161,7 +161,7 @@ std::string FormatRunJson(const RunSummary& run, int indent) {
   for (size_t i = 0; i < run.rounds.size(); ++i) {
     rounds.push_back(FromRound(run.rounds[i]));
     rounds.back()["begin_ns"] = run.paths[i].begin_ns;
-    rounds.back()["path"] = internal::JsonOfPath(run.paths[i]);
+    rounds.back()["path"] = internal::JsonOfPath(run, run.paths[i]);
   }
   Json workers = Json::array();
   for (const WorkerSummary& worker : run.workers) workers.push_back(FromWorker(worker));
@@ -169,6 +169,7 @@ std::string FormatRunJson(const RunSummary& run, int indent) {
   json["workers"] = std::move(workers);
   json["evaluations"] = FromEvaluations(run.evaluations);
   json["events"] = FromEvents(run);
+  json["findings"] = internal::JsonOfFindings(run);
   json["timeline"] = internal::JsonOfTimeline(run);
   json["clocks"] = internal::JsonOfClocks(run);
   json["memory"] = internal::JsonOfMemory(run);

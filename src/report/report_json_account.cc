@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace interlude::internal {
 namespace {
@@ -24,6 +25,19 @@ std::map<SpanKey, Json> ChunksBySpan(const std::vector<ChunkStamps>& all) {
       list.push_back({stamp.chunk, stamp.begin_ns, stamp.end_ns});
   }
   return chunks;
+}
+
+/// Null where the worker was not slow in the round.
+Json CauseIn(const std::vector<WorkerRoundCause>& causes, uint32_t round, int32_t worker) {
+  const auto found = std::lower_bound(causes.begin(), causes.end(), std::pair(round, worker),
+                                      [](const WorkerRoundCause& cause, const auto& wanted) {
+                                        return std::pair(cause.round, cause.worker) < wanted;
+                                      });
+  if (found == causes.end() || found->round != round || found->worker != worker) return nullptr;
+  const Cause& cause = found->cause;
+  return {{"letter", std::string(1, cause.letter)}, {"kind", CauseName(cause.kind)},
+          {"grade", GradeName(cause.grade)},        {"share", cause.share()},
+          {"excess_ns", cause.excess_ns},           {"evidence", cause.evidence}};
 }
 
 /// One process's resident memory, and who owned it then: an owner's record holds until its next.
@@ -75,7 +89,7 @@ class MemoryOverTime {
 
 }  // namespace
 
-Json JsonOfPath(const RoundPath& path) {
+Json JsonOfPath(const RunSummary& run, const RoundPath& path) {
   Json pieces = Json::array(), workers = Json::array();
   for (const PathPiece& piece : path.pieces) {
     pieces.push_back({{"what", ActivityName(piece.what)},
@@ -90,12 +104,27 @@ Json JsonOfPath(const RoundPath& path) {
     workers.push_back({{"worker", worker.worker},
                        {"slack_ns", limited ? Json(worker.slack_ns) : Json(nullptr)},
                        {"drag_ns", worker.drag_ns},
-                       {"cause", nullptr}});
+                       {"cause", CauseIn(run.causes, path.round, worker.worker)}});
   }
   return {{"pieces", std::move(pieces)},
           {"unexplained_ns", path.unexplained_ns},
           {"workers", std::move(workers)},
           {"notes", path.notes}};
+}
+
+Json JsonOfFindings(const RunSummary& run) {
+  Json list = Json::array();
+  for (const Finding& finding : run.findings) {
+    list.push_back({{"id", finding.id},
+                    {"text", finding.text},
+                    {"grade", GradeName(finding.grade)},
+                    {"saves_ns_per_round", finding.saves_ns_per_round},
+                    {"round_share", finding.round_share},
+                    {"evidence", finding.evidence},
+                    {"records", finding.records},
+                    {"try", finding.try_this}});
+  }
+  return list;
 }
 
 Json JsonOfTimeline(const RunSummary& run) {

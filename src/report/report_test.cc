@@ -175,7 +175,8 @@ void ForEachKey(const nlohmann::json& json, const std::function<void(const std::
   if (!json.is_structured()) return;
   for (const auto& [key, value] : json.items()) {
     if (json.is_object()) seen(key);
-    if (key != "meta") ForEachKey(value, seen);
+    const bool names_of_others = key == "meta" || key == "owners";
+    if (!names_of_others) ForEachKey(value, seen);
   }
 }
 

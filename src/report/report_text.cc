@@ -18,6 +18,8 @@ std::string Section(const std::string& heading, const std::string& body,
 std::string FormatRunReport(const RunSummary& run, const ReportOptions& options) {
   std::string text = internal::Headline(run);
   if (!run.rounds.empty()) {
+    text += Section("Findings (observed: measured to explain it; hypothesis: it may)",
+                    internal::FindingsSection(run), options);
     text += Section("A median round", internal::StagesSection(run), options);
     text += Section("Critical path (milliseconds of a mean round: what held it up, adds up to it)",
                     internal::PathTable(run), options);

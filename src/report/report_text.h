@@ -13,6 +13,9 @@ namespace interlude::internal {
 std::string Headline(const RunSummary& run);
 std::string Footer(const RunSummary& run);
 
+// report_findings.cc
+std::string FindingsSection(const RunSummary& run);
+
 // report_tables.cc
 std::string StagesSection(const RunSummary& run);
 std::string RoundsTable(const RunSummary& run, const ReportOptions& options);
