@@ -11,7 +11,7 @@
 #include "cli/programs.h"
 #include "cli/run_options.h"
 #include "cli/supervisor.h"
-#include "wire/address.h"
+#include "base/address.h"
 
 namespace interlude {
 namespace {

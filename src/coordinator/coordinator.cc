@@ -19,7 +19,7 @@
 #include "coordinator/run_directory.h"
 #include "coordinator/service.h"
 #include "coordinator/shared_state.h"
-#include "wire/address.h"
+#include "base/address.h"
 
 namespace interlude {
 namespace {
