@@ -130,7 +130,10 @@ class Service {
     auto page = StartPage(options_);
     if (!page.ok()) return Fail(page.status(), ExitCodeFor(page.status()));
     page_ = *std::move(page);
-    if (page_ != nullptr) AnnouncePage();
+    if (page_ != nullptr) {
+      prepared_.before_closing = [this] { page_->Hide(); };
+      AnnouncePage();
+    }
     bool all_well = true;
     for (uint32_t number = 1; options_.runs == 0 || number <= options_.runs; ++number) {
       prepared_.directory = RunDirectory(options_, number);
@@ -160,8 +163,7 @@ class Service {
     if (page_ != nullptr) page_->Show(prepared_.directory);
     const auto outcome = coordinator->Wait();
     current_.Set(nullptr);
-    if (page_ != nullptr) page_->Hide();  // lets the coordinator leave run.db as one plain file
-    printer_.Flush();                     // an error comes after what led to it
+    printer_.Flush();  // an error comes after what led to it
     if (outcome.ok()) printer_.PrintLine(FormatOutcome(*outcome, prepared_.directory));
     return outcome;
   }
