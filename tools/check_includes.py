@@ -42,6 +42,7 @@ LIBRARIES = [
      {"wire", "coordinator", "worker", "report"}),
     ("SQLite", r"sqlite3\.h$|SQLiteCpp/", r"sqlite", {"ledger"}),
     ("LibTorch", r"(torch|ATen|c10|caffe2)/", r"torch", {"train"}),
+    ("libmicrohttpd", r"microhttpd\.h$", r"microhttpd", {"web"}),
     ("toml++", r"toml\+\+/", r"tomlplusplus", {"config"}),
 ]
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/address.h"
 #include "base/heap.h"
 #include "base/host_name.h"
 #include "base/log.h"
@@ -23,6 +24,7 @@
 #include "cli/run_options.h"
 #include "cli/stop_signals.h"
 #include "coordinator/coordinator.h"
+#include "web/live_page.h"
 
 namespace interlude {
 namespace {
@@ -95,6 +97,16 @@ class CurrentRun {
   std::optional<std::string> reason_ INTERLUDE_GUARDED_BY(mutex_);
 };
 
+/// None where none was asked for.
+StatusOr<std::unique_ptr<LivePage>> StartPage(const CoordinatorCommandOptions& options) {
+  if (options.run.http.empty()) return std::unique_ptr<LivePage>();
+  LivePageOptions page{.address = options.run.http, .insecure = options.security.insecure};
+  if (!IsLoopback(page.address) && !options.security.keys.empty()) {
+    INTERLUDE_ASSIGN_OR_RETURN(page.token, LoadPageToken(options.security.keys));
+  }
+  return LivePage::Start(page, SystemClock());
+}
+
 uint64_t AnonymousMemory() {
   const auto memory = ReadProcessMemory(getpid());
   return memory ? memory->anonymous : 0;
@@ -115,6 +127,13 @@ class Service {
     signals_.Watch([this](int signal_number) {
       current_.Stop(fmt::format("stopped by {}", StopSignalName(signal_number)));
     });
+    auto page = StartPage(options_);
+    if (!page.ok()) return Fail(page.status(), ExitCodeFor(page.status()));
+    page_ = *std::move(page);
+    if (page_ != nullptr) {
+      prepared_.before_closing = [this] { page_->Hide(); };
+      AnnouncePage();
+    }
     bool all_well = true;
     for (uint32_t number = 1; options_.runs == 0 || number <= options_.runs; ++number) {
       prepared_.directory = RunDirectory(options_, number);
@@ -141,6 +160,7 @@ class Service {
     bound_ = true;
     current_.Set(coordinator);
     Announce(coordinator->address());
+    if (page_ != nullptr) page_->Show(prepared_.directory);
     const auto outcome = coordinator->Wait();
     current_.Set(nullptr);
     printer_.Flush();  // an error comes after what led to it
@@ -156,6 +176,19 @@ class Service {
       printer_.PrintLine(FormatInvitation(address, prepared_.workers, HostName("HOST"), Proof()));
     }
     announced_ = true;
+  }
+
+  void AnnouncePage() {
+    const std::string& address = page_->address();
+    const std::string_view host = HostOf(address);
+    const bool everywhere = host == "0.0.0.0" || host == "[::]";
+    const std::string name = everywhere ? HostName("HOST") : std::string(host);
+    const bool asks = !IsLoopback(address) && !options_.security.keys.empty();
+    const std::string line =
+        fmt::format("page: http://{}{}/{}", name, address.substr(host.size()),
+                    asks ? "?token=TOKEN, which is in page.token of the keys" : "");
+    LogInfo("{}", line);
+    if (!options_.run.quiet) printer_.PrintLine(line);
   }
 
   /// What each worker's command line needs besides the address.
@@ -182,6 +215,7 @@ class Service {
   bool announced_ = false;
   StopSignals signals_;  // before any thread, so before the printer
   ProgressPrinter printer_;
+  std::unique_ptr<LivePage> page_;
 };
 
 int Run(const CoordinatorCommandOptions& options) {

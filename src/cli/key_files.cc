@@ -83,10 +83,21 @@ StatusOr<std::string> ReadToken(const std::string& path) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
   });
   if (!hex || token.size() != 2 * kTokenBytes) {
-    return InvalidArgumentError("{} holds no join token ({} hexadecimal digits): copy it again",
-                                path, 2 * kTokenBytes);
+    return InvalidArgumentError("{} holds no token ({} hexadecimal digits): copy it again", path,
+                                2 * kTokenBytes);
   }
   return token;
+}
+
+StatusOr<std::string> LoadPageToken(const std::string& directory) {
+  const std::string path = In(directory, kPageTokenFile);
+  if (!Exists(path)) {
+    return NotFoundError(
+        "{} is not there, and others may read the page only with it: make it with (umask 077; "
+        "openssl rand -hex {} > {})",
+        path, kTokenBytes, path);
+  }
+  return ReadToken(path);
 }
 
 StatusOr<TransportKeys> LoadCoordinatorKeys(const std::string& directory,

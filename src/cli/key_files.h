@@ -14,6 +14,8 @@ namespace interlude {
 inline constexpr char kAuthorityName[] = "ca";
 inline constexpr char kCoordinatorName[] = "coordinator";
 inline constexpr char kTokenFile[] = "join.token";
+/// Of who may read the live page, and nothing else.
+inline constexpr char kPageTokenFile[] = "page.token";
 inline constexpr size_t kTokenBytes = 32;
 
 /// Now, for the validity of certificates.
@@ -28,7 +30,7 @@ std::string KeyFile(const std::string& name);
 /// than any key.
 StatusOr<std::string> ReadKeyFile(const std::string& path);
 
-/// The token in a join.token. InvalidArgument, without the text, when it is none.
+/// The token in a file of one. InvalidArgument, without the text, when it is none.
 StatusOr<std::string> ReadToken(const std::string& path);
 
 /// coordinator.crt, coordinator.key and join.token; with `require_worker_certificates` also ca.crt.
@@ -36,6 +38,10 @@ StatusOr<std::string> ReadToken(const std::string& path);
 /// certificate. Logs a warning for a private file that others on this machine may read.
 StatusOr<TransportKeys> LoadCoordinatorKeys(const std::string& directory,
                                             bool require_worker_certificates, int64_t now);
+
+/// The page.token of a keys directory. NotFound, with how to make one, when there is none: keys of
+/// before the page lack it.
+StatusOr<std::string> LoadPageToken(const std::string& directory);
 
 /// ca.crt and join.token; and, where they are there, worker.crt and worker.key, else those of
 /// `worker`. Errors as LoadCoordinatorKeys.

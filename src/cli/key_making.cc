@@ -94,6 +94,7 @@ Status MakeKeys(const KeyPlan& plan) {
                              MakeCertificate(authority, kCoordinatorName, CertificateUse::kServing,
                                              CoordinatorHosts(plan), plan.validity));
   INTERLUDE_ASSIGN_OR_RETURN(const std::string token, RandomHex(kTokenBytes));
+  INTERLUDE_ASSIGN_OR_RETURN(const std::string page_token, RandomHex(kTokenBytes));
   INTERLUDE_RETURN_IF_ERROR(MakeEmptyDirectory(plan.directory));
   INTERLUDE_RETURN_IF_ERROR(WritePair(plan.directory, kAuthorityName, authority));
   INTERLUDE_RETURN_IF_ERROR(WritePair(plan.directory, kCoordinatorName, coordinator));
@@ -101,7 +102,9 @@ Status MakeKeys(const KeyPlan& plan) {
     INTERLUDE_RETURN_IF_ERROR(
         MakePair(plan, authority, WorkerName(worker), CertificateUse::kConnecting, {}));
   }
-  return WriteNew(fs::path(plan.directory) / kTokenFile, token + "\n", kPrivate);
+  INTERLUDE_RETURN_IF_ERROR(
+      WriteNew(fs::path(plan.directory) / kTokenFile, token + "\n", kPrivate));
+  return WriteNew(fs::path(plan.directory) / kPageTokenFile, page_token + "\n", kPrivate);
 }
 
 std::string FormatKeyGuide(const KeyPlan& plan, const std::string& host) {
@@ -109,8 +112,9 @@ std::string FormatKeyGuide(const KeyPlan& plan, const std::string& host) {
   const std::string workers = certified ? fmt::format("{}", plan.workers) : "N";
   return fmt::format(
       "Made {0}, valid until {1}. What goes where, each into a directory of its own:\n"
-      "  coordinator   coordinator.crt coordinator.key join.token{2}\n"
+      "  coordinator   coordinator.crt coordinator.key join.token page.token{2}\n"
       "  each worker   ca.crt join.token{3}\n"
+      "  who reads     page.token (the page of coordinator --http; no right to join)\n"
       "  nowhere       ca.key (it signs; keep it offline, or delete it once nothing is to be "
       "added)\n"
       "\n"
@@ -143,11 +147,14 @@ StatusOr<std::string> DescribeKeys(const std::string& directory, int64_t now) {
     if (!facts.ok()) return facts.status().WithContext(path.string());
     text += DescribeCertificate(path.filename().string(), *facts, now);
   }
-  const std::string token_path = (fs::path(directory) / kTokenFile).string();
-  if (!fs::exists(token_path, error)) return text;
-  INTERLUDE_ASSIGN_OR_RETURN(const std::string token, ReadToken(token_path));
-  return text + fmt::format("{}\n  digest       {} (the same wherever the token is the same)\n",
-                            kTokenFile, ShortDigest(token));
+  for (const char* file : {kTokenFile, kPageTokenFile}) {
+    const std::string token_path = (fs::path(directory) / file).string();
+    if (!fs::exists(token_path, error)) continue;
+    INTERLUDE_ASSIGN_OR_RETURN(const std::string token, ReadToken(token_path));
+    text += fmt::format("{}\n  digest       {} (the same wherever the token is the same)\n", file,
+                        ShortDigest(token));
+  }
+  return text;
 }
 
 }  // namespace interlude

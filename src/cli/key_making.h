@@ -1,4 +1,4 @@
-// Making a keys directory: a private CA, certificates, a join token. And what it holds, for people.
+// Making a keys directory: a private CA, certificates, tokens. And what it holds, for people.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ Status MakeKeys(const KeyPlan& plan);
 /// the coordinator.
 std::string FormatKeyGuide(const KeyPlan& plan, const std::string& host);
 
-/// Each certificate's name, hosts, days and fingerprint, and whether there is a token: nothing
+/// Each certificate's name, hosts, days and fingerprint, and a digest of each token: nothing
 /// secret. NotFound when there is no certificate.
 StatusOr<std::string> DescribeKeys(const std::string& directory, int64_t now);
 

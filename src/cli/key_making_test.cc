@@ -52,7 +52,7 @@ TEST_F(KeyMakingTest, OnlyTheOwnerMayReadWhatIsSecretWhateverTheUmask) {
   ASSERT_TRUE(made.ok()) << made.ToString();
   EXPECT_EQ(Mode(plan_.directory), 0700u);
   for (const char* secret :
-       {"ca.key", "coordinator.key", "worker-0.key", "worker-1.key", "join.token"}) {
+       {"ca.key", "coordinator.key", "worker-0.key", "worker-1.key", "join.token", "page.token"}) {
     EXPECT_EQ(Mode(File(secret)), 0600u) << secret;
   }
   EXPECT_FALSE(fs::exists(File("worker-2.crt")));
@@ -132,6 +132,20 @@ TEST_F(KeyMakingTest, WhatIsShownAndToldHoldsNoSecret) {
     EXPECT_THAT(text, Not(HasSubstr("PRIVATE")));
   }
   EXPECT_EQ(DescribeKeys(scratch_ + "/none", kNow).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(KeyMakingTest, WhoMayReadThePageMayNotJoin) {
+  ASSERT_TRUE(MakeKeys(plan_).ok());
+  const std::string token = LoadPageToken(plan_.directory).value();
+  EXPECT_NE(token, ReadToken(File("join.token")).value());
+  const std::string shown = DescribeKeys(plan_.directory, kNow).value();
+  EXPECT_THAT(shown, HasSubstr("page.token"));
+  EXPECT_THAT(shown, Not(HasSubstr(token.substr(0, 17))));
+  fs::remove(File("page.token"));
+  const Status missing = LoadPageToken(plan_.directory).status();
+  EXPECT_EQ(missing.code(), StatusCode::kNotFound);
+  EXPECT_THAT(missing.message(), HasSubstr("openssl rand -hex 32 > " + File("page.token")));
+  EXPECT_TRUE(LoadCoordinatorKeys(plan_.directory, false, kNow).ok()) << "needed for the page only";
 }
 
 }  // namespace

@@ -40,8 +40,7 @@ int Show(const std::string& directory) {
 
 void AddInit(CLI::App& keys, Action& chosen) {
   auto options = std::make_shared<InitOptions>();
-  CLI::App* command =
-      keys.add_subcommand("init", "Make a private CA, certificates and a join token");
+  CLI::App* command = keys.add_subcommand("init", "Make a private CA, certificates and tokens");
   command->add_option("DIR", options->plan.directory, "Made when absent; must be empty")
       ->required();
   command

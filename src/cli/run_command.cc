@@ -6,12 +6,12 @@
 #include <memory>
 #include <optional>
 
+#include "base/address.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/programs.h"
 #include "cli/run_options.h"
 #include "cli/supervisor.h"
-#include "wire/address.h"
 
 namespace interlude {
 namespace {
@@ -31,6 +31,12 @@ StatusOr<Prepared> Prepare(const RunOptions& options) {
         "--listen {}: all workers of interlude run are on this machine, so give an address that is "
         "this machine's alone, such as 127.0.0.1:0; interlude coordinator lets others in",
         options.listen);
+  }
+  if (!options.http.empty() && !IsLoopback(options.http)) {
+    return InvalidArgumentError(
+        "--http {}: of interlude run only this machine sees the page, at an address such as "
+        "127.0.0.1:7080; interlude coordinator shows it to others, and an ssh tunnel does",
+        options.http);
   }
   INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(options.config));
   INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(options.directory));
@@ -54,6 +60,7 @@ std::vector<std::string> CoordinatorCommand(const RunOptions& options, const std
     command.insert(command.end(), {"--set", setting});
   if (options.threads > 0)
     command.insert(command.end(), {"--threads", std::to_string(options.threads)});
+  if (!options.http.empty()) command.insert(command.end(), {"--http", options.http});
   if (options.quiet) command.push_back("--quiet");
   return command;
 }

@@ -95,6 +95,12 @@ void AddRunOptions(CLI::App& app, RunOptions& options) {
   AddThreadsOption(
       app, options.threads,
       "Threads of each process; without it what the configuration or the usable cores say");
+  app.add_option(
+         "--http", options.http,
+         "Show the run while it goes on: a page for browsers, and /metrics; port 0 lets the "
+         "system choose")
+      ->type_name("HOST:PORT")
+      ->check(AddressWithPort(0).description(""));
   app.add_flag("--quiet", options.quiet, "Print only how it ended");
 }
 

@@ -31,11 +31,12 @@ struct RunOptions {
   ConfigOptions config;
   std::string directory;
   std::string listen = "127.0.0.1:0";
+  std::string http;  // of the live page; empty: none
   int threads = 0;  // 0: not given
   bool quiet = false;
 };
 
-/// --workers --config --set --dir --threads --quiet
+/// --workers --config --set --dir --threads --http --quiet
 void AddRunOptions(CLI::App& app, RunOptions& options);
 /// --listen
 CLI::Option* AddListenOption(CLI::App& app, std::string& listen);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/address.h"
 #include "base/cpu_quota.h"
 #include "base/log.h"
 #include "base/resident_memory.h"
@@ -19,7 +20,6 @@
 #include "coordinator/run_directory.h"
 #include "coordinator/service.h"
 #include "coordinator/shared_state.h"
-#include "wire/address.h"
 
 namespace interlude {
 namespace {
@@ -177,6 +177,7 @@ class CoordinatorImpl final : public Coordinator {
     if (shared_.sampler) shared_.sampler->Stop();
     if (book_ == nullptr) return;
     book_->Close();  // handlers recorded to the end
+    if (options_.before_closing) options_.before_closing();
     ledger_complete_ = !book_->failed();
     book_.reset();
     if (const auto held = ExplainResidentMemory()) LogInfo("{}", FormatHeldMemory(*held));

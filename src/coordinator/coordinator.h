@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,9 @@ struct CoordinatorOptions {
   /// address that other machines reach is then refused unless `insecure` says that this is wanted.
   std::optional<TransportKeys> keys;
   bool insecure = false;
+  /// Called once the run has ended, before run.db is closed: who reads it lets go of it here, so
+  /// that it becomes one plain file. On the thread that waits.
+  std::function<void()> before_closing;
 };
 
 /// What a person sees go by. Called on the coordinator's own threads; must be quick and must not

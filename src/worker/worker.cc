@@ -12,7 +12,7 @@
 #include "base/resident_memory.h"
 #include "base/version.h"
 #include "protocol/worker_session.h"
-#include "wire/address.h"
+#include "base/address.h"
 #include "worker/catch_up.h"
 #include "worker/channels.h"
 #include "worker/clock_prober.h"

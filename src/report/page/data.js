@@ -17,15 +17,20 @@ export function loadReport(show, failed) {
     show(embedded);
     return;
   }
-  let last = null;
+  let last = null, tag = null;  // what is shown
   const ask = async () => {
     try {
-      const answer = await fetch(embedded.source, {cache: "no-store"});
-      if (!answer.ok) throw new Error("status " + answer.status);
-      const text = await answer.text();
-      if (text !== last) show(JSON.parse(text));
-      last = text;
+      const headers = tag ? {"If-None-Match": tag} : {};
+      const answer = await fetch(embedded.source, {cache: "no-store", headers});
+      if (answer.status !== 304) {
+        if (!answer.ok) throw new Error("status " + answer.status);
+        const text = await answer.text();
+        if (text !== last) show(JSON.parse(text));
+        last = text;
+        tag = answer.headers.get("ETag");
+      }
     } catch (error) {
+      last = tag = null;  // so that the next answer, even the same, takes the notice away
       failed("No news from the coordinator (" + error.message + "); asking again.");
     }
     setTimeout(ask, embedded.every_ms ?? 2000);

@@ -1,4 +1,4 @@
-#include "wire/address.h"
+#include "base/address.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,24 @@ TEST(AddressTest, WhateverElseItIsOthersMayReachIt) {
   }
 }
 
-TEST(Address, ThePortIsBehindTheLastColon) {
+TEST(AddressTest, AHostStandsAloneOrBeforeAPort) {
+  EXPECT_EQ(HostOf("localhost:7080"), "localhost");
+  EXPECT_EQ(HostOf("localhost"), "localhost");
+  EXPECT_EQ(HostOf("[::1]:7080"), "[::1]");
+  EXPECT_EQ(HostOf("[::1]"), "[::1]");
+  EXPECT_EQ(HostOf(""), "");
+}
+
+TEST(AddressTest, AHostThatOnlyBeginsOrEndsLikeThisMachineIsNot) {
+  for (const char* host : {"localhost", "127.0.0.1", "[::1]"}) EXPECT_TRUE(IsLoopbackHost(host));
+  for (const char* host :
+       {"", "unix", "unix:/tmp/x", "::1", "localhost.", "localhost.evil", "evil.localhost",
+        "127.0.0.1.evil", "127.0.0.1, evil", "localhost,evil", "evil@localhost"}) {
+    EXPECT_FALSE(IsLoopbackHost(host)) << host;
+  }
+}
+
+TEST(AddressTest, ThePortIsBehindTheLastColon) {
   EXPECT_EQ(PortOf("127.0.0.1:50051"), 50051);
   EXPECT_EQ(PortOf("[::1]:7"), 7);
   EXPECT_EQ(PortOf("host"), std::nullopt);

@@ -1,4 +1,4 @@
-#include "wire/address.h"
+#include "base/address.h"
 
 #include <arpa/inet.h>
 
@@ -7,9 +7,7 @@
 
 namespace interlude {
 
-bool IsLoopback(std::string_view address) {
-  if (address.starts_with("unix:")) return true;
-  std::string_view host = address.substr(0, address.rfind(':'));
+bool IsLoopbackHost(std::string_view host) {
   if (host == "localhost") return true;
   if (host.starts_with('[') && host.ends_with(']')) {
     in6_addr v6{};
@@ -18,6 +16,15 @@ bool IsLoopback(std::string_view address) {
   }
   in_addr v4{};
   return inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127;
+}
+
+std::string_view HostOf(std::string_view address) {
+  if (address.ends_with(']')) return address;  // the last colon is inside the brackets
+  return address.substr(0, address.rfind(':'));
+}
+
+bool IsLoopback(std::string_view address) {
+  return address.starts_with("unix:") || IsLoopbackHost(HostOf(address));
 }
 
 std::optional<uint16_t> PortOf(std::string_view address) {

@@ -1,0 +1,116 @@
+#include "web/run_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "ledger/sample_run.h"
+
+namespace interlude {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::set<std::string> ValuesOf(const std::string& label, const std::string& text) {
+  std::set<std::string> values;
+  const std::regex pattern("[{,]" + label + "=\"([^\"]*)\"");
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
+    values.insert((*at)[1]);
+  return values;
+}
+
+// tests/live_page_test.py reads the same file with Prometheus's own parser, and compares its
+// figures with SQL's.
+TEST(RunMetricsTest, OfTheRecordedRunAreAsTheyWere) {
+  const auto database =
+      RunDatabase::OpenReadOnly(INTERLUDE_SOURCE_DIR "/testdata/run_db/run.db").value();
+  const std::string text = FormatRunMetrics(*database).value();
+  const std::string path = INTERLUDE_SOURCE_DIR "/testdata/report/metrics.txt";
+  if (std::getenv("INTERLUDE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path) << text;
+    return;
+  }
+  std::ifstream file(path);
+  EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(file), {}))
+      << path << " differs; run again with INTERLUDE_UPDATE_GOLDEN=1 if the new text is right";
+}
+
+TEST(RunMetricsTest, BeforeTheFirstRoundThereAreTheFiguresThatThereAre) {
+  const auto database = RunDatabase::Create(":memory:").value();
+  const std::string text = FormatRunMetrics(*database).value();
+  EXPECT_THAT(text, HasSubstr("\ninterlude_rounds_total 0\n"));
+  EXPECT_THAT(text, HasSubstr("\ninterlude_workers 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("interlude_loss")));
+  EXPECT_THAT(text, Not(HasSubstr("interlude_accuracy")));
+}
+
+TEST(RunMetricsTest, ManyWorkersShareALabelAndNothingOfThemIsLost) {
+  const auto database = RunDatabase::Create(":memory:").value();
+  std::vector<WorkerRoundRecord> parts;
+  Account account;
+  for (int32_t worker = 0; worker < 1024; ++worker) {
+    parts.push_back({.round = 1, .worker = worker, .samples = 10});
+    account.spans.push_back(
+        {.phase = Phase::kTrain, .round = 1, .recorded_by = worker, .end_ns = 1'000'000'000});
+  }
+  ASSERT_TRUE(database->AddRound({.round = 1, .end_ns = 5}, parts, account).ok());
+  const std::string text = FormatRunMetrics(*database).value();
+  EXPECT_EQ(ValuesOf("worker", text).size(), 257u);
+  EXPECT_THAT(text, HasSubstr("interlude_samples_total{worker=\"255\"} 10\n"));
+  EXPECT_THAT(text, HasSubstr("interlude_samples_total{worker=\"other\"} 7680\n"));
+  EXPECT_THAT(text,
+              HasSubstr("interlude_phase_seconds_total{worker=\"other\",phase=\"train\"} 768\n"));
+}
+
+TEST(RunMetricsTest, APhaseDoneForEachWorkerIsThatWorkers) {
+  const auto database = RunDatabase::Create(":memory:").value();
+  Account account;
+  const auto add = [&](Phase phase, uint32_t round, int32_t about, int64_t end_ns) {
+    account.spans.push_back(
+        {.phase = phase, .round = round, .about_worker = about, .end_ns = end_ns});
+  };
+  add(Phase::kReceive, 1, 4, 2'000'000'000);
+  add(Phase::kReceive, 1, 4, 500'000'000);  // a second stream
+  add(Phase::kMerge, 1, kNoWorker, 250'000'000);
+  add(Phase::kMerge, 2, kNoWorker, 125'000'000);
+  add(Phase::kMerge, 2, kNoWorker, -1);  // impossible: in nothing
+  ASSERT_TRUE(database->AddRound({.round = 1}, {}, {}).ok());
+  ASSERT_TRUE(database->AddRound({.round = 2}, {}, account).ok());
+  const std::string text = FormatRunMetrics(*database).value();
+  EXPECT_THAT(text,
+              HasSubstr("interlude_phase_seconds_total{worker=\"4\",phase=\"receive\"} 2.5\n"));
+  EXPECT_THAT(text, HasSubstr("interlude_phase_seconds_total{worker=\"coordinator\","
+                              "phase=\"merge\"} 0.375\n"));
+  EXPECT_THAT(text, HasSubstr("interlude_last_round_phase_seconds{worker=\"coordinator\","
+                              "phase=\"merge\"} 0.125\n"));
+  EXPECT_THAT(text, Not(HasSubstr("interlude_last_round_phase_seconds{worker=\"4\"")));
+}
+
+TEST(RunMetricsTest, MemoryIsTheNewestKnownFigureOfEachProcess) {
+  const auto database = RunDatabase::Create(":memory:").value();
+  Account account;
+  account.samples = {{.recorded_by = kNoWorker, .at_ns = 1, .rss_bytes = 100},
+                     {.recorded_by = 0, .at_ns = 1, .rss_bytes = 7},
+                     {.recorded_by = kNoWorker, .at_ns = 2, .rss_bytes = 200},
+                     {.recorded_by = kNoWorker, .at_ns = 3}};
+  ASSERT_TRUE(database->AddAccount(account).ok());
+  const std::string text = FormatRunMetrics(*database).value();
+  EXPECT_THAT(text, HasSubstr("interlude_resident_memory_bytes{worker=\"coordinator\"} 200\n"));
+  EXPECT_THAT(text, HasSubstr("interlude_resident_memory_bytes{worker=\"0\"} 7\n"));
+}
+
+TEST(RunMetricsTest, TheCriticalPathIsThereWhereItIsKnown) {
+  const auto database = RunDatabase::Create(":memory:").value();
+  EXPECT_THAT(FormatRunMetrics(*database).value(), Not(HasSubstr("critical_path")));
+  EXPECT_THAT(FormatRunMetrics(*database, {{"train", 1.5}}).value(),
+              HasSubstr("interlude_last_round_critical_path_seconds{what=\"train\"} 1.5\n"));
+}
+
+}  // namespace
+}  // namespace interlude
