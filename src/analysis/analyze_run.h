@@ -1,5 +1,4 @@
-// From a run database to a RunSummary. Reads; decides nothing and compares no clocks of different
-// processes, which only the critical paths do (round_clock.h).
+// From a run database to a RunSummary. Reads; decides nothing.
 #pragma once
 
 #include <string>

@@ -1,6 +1,8 @@
 // The findings in the terminal report.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "report/report_text.h"
 #include "report/table.h"
 
@@ -14,8 +16,16 @@ std::string Savings(const Finding& finding) {
                      100 * finding.round_share);
 }
 
+/// The findings' one sign that is not ASCII, for terminals.
+std::string Plain(std::string text) {
+  static constexpr std::string_view kMicro = "\u00b5s";
+  for (size_t at = text.find(kMicro); at != std::string::npos; at = text.find(kMicro))
+    text.replace(at, kMicro.size(), "us");
+  return Printable(text);
+}
+
 std::string Paragraph(const std::string& text, size_t indent) {
-  return std::string(indent, ' ') + Wrap(Printable(text), kReportWidth - indent, indent + 2);
+  return std::string(indent, ' ') + Wrap(Plain(text), kReportWidth - indent, indent + 2);
 }
 
 }  // namespace
@@ -23,8 +33,7 @@ std::string Paragraph(const std::string& text, size_t indent) {
 std::string FindingsSection(const RunSummary& run) {
   std::string text;
   for (const Finding& finding : run.findings) {
-    text += Paragraph(
-        fmt::format("* {} ({}{})", finding.text, GradeName(finding.grade), Savings(finding)), 2);
+    text += Paragraph("* " + finding.text + Savings(finding), 2);
     for (const std::string& evidence : finding.evidence) text += Paragraph(evidence, 6);
     if (!finding.try_this.empty()) text += Paragraph("Try: " + finding.try_this, 6);
   }

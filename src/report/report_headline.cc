@@ -154,9 +154,8 @@ std::string Footer(const RunSummary& run) {
       "do not add up to the round: messages and evaluation are in neither.",
       kReportWidth);
   text += Wrap(
-      "The clocks of different processes are not compared: every figure is a duration within one "
-      "process or lies "
-      "between two events of the coordinator.",
+      "But for the critical path, the clocks of different processes are not compared: every other "
+      "figure is a duration within one process or lies between two events of the coordinator.",
       kReportWidth);
   if (run.impossible_spans > 0) {
     text += Wrap(fmt::format("{} ended before beginning and {} left out.",

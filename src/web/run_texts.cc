@@ -1,6 +1,8 @@
 #include "web/run_texts.h"
 
 #include <filesystem>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "analysis/analyze_run.h"
@@ -39,11 +41,17 @@ class DatabaseText final : public TextSource {
 
 StatusOr<std::string> FormatReport(const RunDatabase& database) {
   INTERLUDE_ASSIGN_OR_RETURN(const RunSummary run, AnalyzeRun(database));
-  return FormatRunJson(run);
+  return FormatRunJson(run, /*indent=*/-1);
 }
 
 StatusOr<std::string> FormatMetrics(const RunDatabase& database) {
-  return FormatRunMetrics(database);
+  INTERLUDE_ASSIGN_OR_RETURN(const RunSummary run, AnalyzeRun(database));
+  std::map<std::string, double> path_seconds;
+  if (!run.paths.empty()) {
+    for (const auto& [piece, ns] : SumPieces(run.paths.back().pieces))
+      path_seconds[std::string(ActivityName(piece.first))] += static_cast<double>(ns) * 1e-9;
+  }
+  return FormatRunMetrics(database, path_seconds);
 }
 
 }  // namespace
