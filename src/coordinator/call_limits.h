@@ -28,6 +28,12 @@ inline constexpr std::chrono::seconds kLastWordsWithin{10};
 inline constexpr uint32_t kMostBulkStreamsOfAWorker = 16;
 /// A worker has one call for clock probes; a broken one may linger.
 inline constexpr uint32_t kMostClockStreamsOfAWorker = 2;
+/// Of MeasureLink, which needs no stay: at a time, and of one call.
+inline constexpr uint32_t kMostLinkMeasurements = 1;
+inline constexpr std::chrono::seconds kLinkMeasurementWithin{10};
+inline constexpr size_t kMostLinkPieceBytes = size_t{1} << 20;
+inline constexpr uint64_t kMostLinkBytes = uint64_t{640} << 20;  // both ways together
+inline constexpr uint32_t kMostLinkRequests = 10'000;
 /// On one connection; gRPC lets further ones wait at the worker's end.
 inline constexpr int kMostStreamsOfAConnection = 32;
 /// Sessions beside those of the workers that the run was started for: newcomers, and broken ones
@@ -39,7 +45,7 @@ inline constexpr size_t kMostJoinBytes = 64 << 10;
 /// Threads that open calls may hold; each has one.
 constexpr int MostCallThreads(uint32_t workers) {
   return static_cast<int>(workers * (1 + kMostBulkStreamsOfAWorker + kMostClockStreamsOfAWorker) +
-                          kSpareSessions);
+                          kSpareSessions + kMostLinkMeasurements);
 }
 
 /// One call's place among at most `most`, while this lives. Any thread.

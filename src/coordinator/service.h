@@ -31,18 +31,21 @@ class CoordinatorService final : public RawCoordinatorService {
   grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                         PieceWriter* writer) override;
   grpc::Status ProbeClock(grpc::ServerContext* context, ClockStream* stream) override;
+  grpc::Status MeasureLink(grpc::ServerContext* context, LinkStream* stream) override;
 
  private:
   /// With the id that the worker may have, when it asks for none.
   StatusOr<JoinMessage> ReadJoin(grpc::ServerContext& context, SessionStream& stream);
   /// What proves who a worker is: "certificate worker-3".
   std::string Proof(const grpc::ServerContext& context) const;
+  Status HandleMeasureLink(grpc::ServerContext& context, LinkStream& stream);
 
   SharedState& shared_;
   const uint32_t most_sessions_;
   const TransportKeys* const keys_;
   CallDeadlines deadlines_;
   std::atomic<uint32_t> open_sessions_ = 0;
+  std::atomic<uint32_t> link_measurements_ = 0;
 };
 
 /// The running gRPC server on one address.

@@ -1,5 +1,6 @@
 #include "coordinator/session.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/secret.h"
@@ -59,6 +60,12 @@ std::vector<std::shared_ptr<Session>> SessionTable::All() const {
   std::vector<std::shared_ptr<Session>> all;
   for (const auto& [worker, session] : sessions_) all.push_back(session);
   return all;
+}
+
+bool SessionTable::AnyBulkStream() const {
+  MutexLock lock(mutex_);
+  return std::ranges::any_of(
+      sessions_, [](const auto& entry) { return entry.second->bulk_streams.load() > 0; });
 }
 
 }  // namespace interlude

@@ -76,6 +76,8 @@ class SessionTable {
   /// Null when the worker is not here.
   std::shared_ptr<Session> Get(WorkerId worker) const;
   std::vector<std::shared_ptr<Session>> All() const;
+  /// Whether any worker has an upload or a download under way.
+  bool AnyBulkStream() const;
 
  private:
   mutable Mutex mutex_;

@@ -18,6 +18,7 @@ constexpr char kUpload[] = "/interlude.v1.Coordinator/Upload";
 constexpr char kMissingChunks[] = "/interlude.v1.Coordinator/MissingChunks";
 constexpr char kDownload[] = "/interlude.v1.Coordinator/Download";
 constexpr char kProbeClock[] = "/interlude.v1.Coordinator/ProbeClock";
+constexpr char kMeasureLink[] = "/interlude.v1.Coordinator/MeasureLink";
 
 }  // namespace
 
@@ -55,6 +56,21 @@ RawCoordinatorService::RawCoordinatorService() {
             return self->ProbeClock(context, stream);
           },
           this)));
+  AddMethod(new grpc::internal::RpcServiceMethod(
+      kMeasureLink, RpcMethod::BIDI_STREAMING,
+      new grpc::internal::BidiStreamingHandler<Self, v1::LinkRequest, v1::LinkReply>(
+          [](Self* self, grpc::ServerContext* context, LinkStream* stream) {
+            return self->MeasureLink(context, stream);
+          },
+          this)));
+}
+
+grpc::Status RawCoordinatorService::ProbeClock(grpc::ServerContext*, ClockStream*) {
+  return {grpc::StatusCode::UNIMPLEMENTED, "this coordinator tells no time"};
+}
+
+grpc::Status RawCoordinatorService::MeasureLink(grpc::ServerContext*, LinkStream*) {
+  return {grpc::StatusCode::UNIMPLEMENTED, "this coordinator measures no links"};
 }
 
 BulkStub::BulkStub(const std::shared_ptr<grpc::Channel>& channel)

@@ -18,6 +18,7 @@
 namespace interlude {
 
 using ClockStream = grpc::ServerReaderWriter<v1::ClockProbeReply, v1::ClockProbeRequest>;
+using LinkStream = grpc::ServerReaderWriter<v1::LinkReply, v1::LinkRequest>;
 using SessionStream = grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::WorkerMessage>;
 /// UploadMessages.
 using UploadReader = grpc::ServerReader<grpc::ByteBuffer>;
@@ -38,7 +39,9 @@ class RawCoordinatorService : public grpc::Service {
                                      v1::ChunkList* missing) = 0;
   virtual grpc::Status Download(grpc::ServerContext* context, const v1::DownloadRequest* request,
                                 PieceWriter* writer) = 0;
-  virtual grpc::Status ProbeClock(grpc::ServerContext* context, ClockStream* stream) = 0;
+  // Unimplemented unless overridden: a run goes on without them.
+  virtual grpc::Status ProbeClock(grpc::ServerContext* context, ClockStream* stream);
+  virtual grpc::Status MeasureLink(grpc::ServerContext* context, LinkStream* stream);
 };
 
 /// A worker's end of the bulk calls. Any thread.
