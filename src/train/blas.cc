@@ -81,6 +81,20 @@ void EnsureFastBlas(char** argv) {
              std::strerror(errno), kCoreTypeVariable, *better);
 }
 
+std::string BlasLine() {
+  const std::optional<std::string> core_name = OpenBlasCoreName();
+  if (!core_name) return "blas=other";
+  const char* const setting = getenv(kCoreTypeVariable);
+  const char* const set_by = setting == nullptr                  ? "library"
+                             : getenv(kGuardVariable) != nullptr ? "interlude-worker"
+                                                                 : "environment";
+  std::string line = fmt::format("blas=openblas kernel={} set_by={}", *core_name, set_by);
+  if (setting != nullptr) line += fmt::format(" setting={}", setting);
+  if (const auto better = BetterCoreType(*core_name, HasAvx2(), HasAvx512()))
+    line += fmt::format(" better={}", *better);
+  return line;
+}
+
 void SetBlasThreads(int threads) {
   const auto set_threads = FindSymbol<void (*)(int)>("openblas_set_num_threads");
   if (set_threads != nullptr) set_threads(std::max(1, threads));

@@ -26,6 +26,12 @@ std::optional<std::string> BetterCoreType(std::string_view core_name, bool has_a
 /// files or sockets exist.
 void EnsureFastBlas(char** argv);
 
+/// What was chosen, for `interlude doctor`: words KEY=VALUE, of which blas is always there. Without
+/// OpenBLAS: "blas=other". With it: "blas=openblas kernel=SkylakeX set_by=interlude-worker
+/// setting=SKYLAKEX"; set_by is library, environment or interlude-worker, and better=HASWELL
+/// follows where another kernel serves this CPU better.
+std::string BlasLine();
+
 /// Caps OpenBLAS's own threads, which know nothing of LibTorch's. No effect with another BLAS.
 void SetBlasThreads(int threads);
 

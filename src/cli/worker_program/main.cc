@@ -69,6 +69,9 @@ int main(int argc, char** argv) {
   CLI::App app{"One worker of a run; the coordinator tells it what to train.", "interlude-worker"};
   interlude::WorkerCommandOptions options;
   interlude::AddWorkerOptions(app, options);
+  app.add_flag_callback(
+      "--check-blas", [] { throw CLI::CallForVersion(interlude::BlasLine(), 0); },
+      "Print which BLAS kernel training uses here, for interlude doctor, and exit");
   app.set_version_flag("--version", interlude::kSoftwareVersion);
   app.footer("Example:\n  interlude-worker --coordinator 10.0.0.5:50051 --keys keys");
   return interlude::RunApp(

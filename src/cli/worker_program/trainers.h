@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/status.h"
 #include "config/run_config.h"
@@ -13,6 +14,10 @@ namespace interlude {
 
 /// Must be the first thing in main: it may execute the program anew.
 void PrepareProcess(char** argv);
+
+/// Which BLAS the matrix products of training go through; see train/blas.h. "blas=none" without
+/// LibTorch.
+std::string BlasLine();
 
 /// The trainer of a model that is not synthetic. See train/trainer_factory.h.
 StatusOr<std::unique_ptr<LocalTrainer>> CreateModelTrainer(const RunConfig& config, WorkerId worker,

@@ -4,6 +4,8 @@ namespace interlude {
 
 void PrepareProcess(char**) {}
 
+std::string BlasLine() { return "blas=none"; }
+
 StatusOr<std::unique_ptr<LocalTrainer>> CreateModelTrainer(const RunConfig&, WorkerId, uint32_t,
                                                            int) {
   return UnimplementedError(
