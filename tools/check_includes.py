@@ -27,6 +27,7 @@ ALLOWED = {
     "analysis": {"ledger"},
     "report": {"analysis", "ledger"},
     "web": {"report", "analysis", "ledger"},
+    "doctor": {"codec", "config", "store", "report", "worker"},
     "cli": None,  # anything
 }
 
