@@ -141,11 +141,15 @@ void AddSecurityOptions(CLI::App& app, SecurityOptions& options) {
       ->excludes(keys);
 }
 
-void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
-  app.add_option("--coordinator", options.coordinator, "Where the coordinator listens")
+CLI::Option* AddCoordinatorOption(CLI::App& app, std::string& coordinator,
+                                  const std::string& help) {
+  return app.add_option("--coordinator", coordinator, help)
       ->type_name("HOST:PORT")
-      ->required()
       ->check(AddressWithPort(1).description(""));
+}
+
+void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
+  AddCoordinatorOption(app, options.coordinator, "Where the coordinator listens")->required();
   app.add_option("--id", options.id,
                  "The worker's number, 0 to N-1; without it the coordinator gives one")
       ->type_name("K")

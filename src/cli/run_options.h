@@ -67,6 +67,8 @@ struct WorkerCommandOptions {
   SecurityOptions security;
 };
 
+/// --coordinator
+CLI::Option* AddCoordinatorOption(CLI::App& app, std::string& coordinator, const std::string& help);
 /// --coordinator --id --threads --reconnect-for --finish-round --keys --insecure
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
 /// The command line of `program` that gives these options.
