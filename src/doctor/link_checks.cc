@@ -49,7 +49,10 @@ Check CheckLoss(const LinkFigures& link) {
   check.figure = fmt::format("{:.3f} % of {} were sent again on the way up", 100 * share,
                              HumanBytes(static_cast<double>(*link.sent_bytes)));
   check.values = {{"retransmitted_share", share}};
-  check.grade = share > kMuchLoss ? Grade::kBad : share > kSomeLoss ? Grade::kWarn : Grade::kOk;
+  const bool far = link.RoundTrip(0.5) >= kFarSeconds;
+  check.grade = share > kMuchLoss          ? Grade::kBad
+                : share > kSomeLoss && far ? Grade::kWarn
+                                           : Grade::kOk;
   if (check.grade != Grade::kOk)
     check.advice =
         "a full queue or a bad line: with CUBIC the rate falls with it, BBR stands it "

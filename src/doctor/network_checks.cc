@@ -15,8 +15,6 @@ namespace {
 constexpr double kSendShare = 0.63;
 /// Of tcp_rmem's most, the window that is offered (tcp_adv_win_scale = 1).
 constexpr double kReceiveShare = 0.5;
-/// From here on a line counts as far: losses cost a loss-based congestion control its speed.
-constexpr double kFarSeconds = 0.005;
 
 std::optional<uint64_t> LastNumberIn(const std::string& path) {
   const auto text = ReadProcText(path);

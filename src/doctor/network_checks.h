@@ -14,6 +14,10 @@
 
 namespace interlude {
 
+/// From this round trip on a line counts as far: losses cost a loss-based congestion control its
+/// speed, since it takes round trips to get it back.
+inline constexpr double kFarSeconds = 0.005;
+
 struct TcpReading {
   std::optional<uint64_t> send_buffer_bytes;     // the most that the kernel lets one grow to
   std::optional<uint64_t> receive_buffer_bytes;  // likewise

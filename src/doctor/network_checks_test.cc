@@ -98,6 +98,9 @@ TEST(LinkChecks, LossIsGradedByItsShare) {
     link.retransmitted_bytes = again;
     EXPECT_EQ(Find(CheckLink(link, {}, {}), "loss").grade, grade) << again;
   }
+  LinkFigures near = Link(0.0001);
+  near.retransmitted_bytes = 500'000;
+  EXPECT_EQ(Find(CheckLink(near, {}, {}), "loss").grade, Grade::kOk);
   LinkFigures unknown = Link(0.01);
   unknown.retransmitted_bytes.reset();
   EXPECT_EQ(Find(CheckLink(unknown, {}, {}), "loss").grade, Grade::kUnknown);
