@@ -17,15 +17,15 @@ constexpr size_t kGradeColumns = 9;
 constexpr size_t kIndent = 26;  // where the figure begins
 
 /// What sets and resets a grade's colour.
-std::string_view ColorOf(Grade grade) {
+std::string_view ColorOf(CheckGrade grade) {
   switch (grade) {
-    case Grade::kOk:
+    case CheckGrade::kOk:
       return "\x1b[32m";
-    case Grade::kWarn:
+    case CheckGrade::kWarn:
       return "\x1b[33m";
-    case Grade::kBad:
+    case CheckGrade::kBad:
       return "\x1b[31m";
-    case Grade::kUnknown:
+    case CheckGrade::kUnknown:
       return "\x1b[2m";
   }
   return "";
@@ -45,7 +45,7 @@ std::string Block(const std::string& text) {
 }
 
 std::string FormatCheck(const Check& check, bool color) {
-  std::string grade = fmt::format("{:<{}}", GradeName(check.grade), kGradeColumns);
+  std::string grade = fmt::format("{:<{}}", CheckGradeName(check.grade), kGradeColumns);
   if (color) grade = fmt::format("{}{}\x1b[0m", ColorOf(check.grade), grade);
   std::string text = fmt::format("{}{:<{}}{}", grade, Printable(check.name),
                                  kIndent - kGradeColumns, Block(check.figure));
@@ -53,29 +53,29 @@ std::string FormatCheck(const Check& check, bool color) {
   return text;
 }
 
-Grade Worst(const Checks& checks) {
-  Grade worst = Grade::kOk;
+CheckGrade Worst(const Checks& checks) {
+  CheckGrade worst = CheckGrade::kOk;
   for (const Check& check : checks) worst = std::max(worst, check.grade);
   return worst;
 }
 
 }  // namespace
 
-const char* GradeName(Grade grade) {
+const char* CheckGradeName(CheckGrade grade) {
   switch (grade) {
-    case Grade::kOk:
+    case CheckGrade::kOk:
       return "ok";
-    case Grade::kUnknown:
+    case CheckGrade::kUnknown:
       return "unknown";
-    case Grade::kWarn:
+    case CheckGrade::kWarn:
       return "warn";
-    case Grade::kBad:
+    case CheckGrade::kBad:
       return "bad";
   }
   return "?";
 }
 
-bool AnyBad(const Checks& checks) { return Worst(checks) == Grade::kBad; }
+bool AnyBad(const Checks& checks) { return Worst(checks) == CheckGrade::kBad; }
 
 std::string FormatChecks(const Checks& checks, bool color) {
   std::string text;
@@ -84,9 +84,10 @@ std::string FormatChecks(const Checks& checks, bool color) {
     text += FormatCheck(check, color);
     ++counts[static_cast<size_t>(check.grade)];
   }
-  const auto count = [&](Grade grade) { return counts[static_cast<size_t>(grade)]; };
-  return text + fmt::format("\n{} bad, {} to look at, {} ok, {} unknown\n", count(Grade::kBad),
-                            count(Grade::kWarn), count(Grade::kOk), count(Grade::kUnknown));
+  const auto count = [&](CheckGrade grade) { return counts[static_cast<size_t>(grade)]; };
+  return text + fmt::format("\n{} bad, {} to look at, {} ok, {} unknown\n", count(CheckGrade::kBad),
+                            count(CheckGrade::kWarn), count(CheckGrade::kOk),
+                            count(CheckGrade::kUnknown));
 }
 
 std::string FormatChecksJson(const Checks& checks) {
@@ -96,12 +97,12 @@ std::string FormatChecksJson(const Checks& checks) {
     Json values = Json::object();
     for (const auto& [name, value] : check.values) values[name] = value;
     list.push_back({{"name", check.name},
-                    {"grade", GradeName(check.grade)},
+                    {"grade", CheckGradeName(check.grade)},
                     {"figure", check.figure},
                     {"advice", check.advice},
                     {"values", values}});
   }
-  const Json report = {{"version", 1}, {"worst", GradeName(Worst(checks))}, {"checks", list}};
+  const Json report = {{"version", 1}, {"worst", CheckGradeName(Worst(checks))}, {"checks", list}};
   // Text from files and other machines may be no UTF-8.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

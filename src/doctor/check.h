@@ -7,7 +7,7 @@
 
 namespace interlude {
 
-enum class Grade {
+enum class CheckGrade {
   kOk,       // costs no time
   kUnknown,  // could not be read, or it depends on what was not said
   kWarn,     // costs time in some runs
@@ -15,11 +15,11 @@ enum class Grade {
 };
 
 /// "ok", "unknown", "warn", "bad".
-const char* GradeName(Grade grade);
+const char* CheckGradeName(CheckGrade grade);
 
 struct Check {
   std::string name;  // one word or two
-  Grade grade = Grade::kUnknown;
+  CheckGrade grade = CheckGrade::kUnknown;
   std::string figure;  // what was found, with its numbers
   std::string advice;  // what to do; empty where there is nothing
   /// The numbers of `figure` for programs: name with unit, value.

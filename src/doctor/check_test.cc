@@ -14,12 +14,12 @@ using testing::Not;
 
 Checks Some() {
   return {
-      {.name = "cores", .grade = Grade::kOk, .figure = "2 usable", .values = {{"usable", 2}}},
+      {.name = "cores", .grade = CheckGrade::kOk, .figure = "2 usable", .values = {{"usable", 2}}},
       {.name = "threads",
-       .grade = Grade::kWarn,
+       .grade = CheckGrade::kWarn,
        .figure = "a figure of many words that do not fit within the eighty columns of a terminal",
        .advice = "an advice that is as long, so that it takes more than one line of the text"},
-      {.name = "disk", .grade = Grade::kUnknown, .figure = "cannot be read"}};
+      {.name = "disk", .grade = CheckGrade::kUnknown, .figure = "cannot be read"}};
 }
 
 TEST(CheckText, LinesUpWithinEightyColumnsWithAdviceBelow) {
@@ -70,7 +70,7 @@ TEST(Checks, AreBadWhenOneIs) {
   EXPECT_FALSE(AnyBad({}));
   EXPECT_FALSE(AnyBad(Some()));
   Checks checks = Some();
-  checks.push_back({.name = "link", .grade = Grade::kBad});
+  checks.push_back({.name = "link", .grade = CheckGrade::kBad});
   EXPECT_TRUE(AnyBad(checks));
 }
 

@@ -32,16 +32,16 @@ std::string CpuModel(const std::string& root) {
 
 Check CheckCores(const CpuLimits& limits) {
   const int usable = limits.UsableCores();
-  Check check{.name = "cores", .grade = Grade::kOk, .figure = limits.ToString()};
+  Check check{.name = "cores", .grade = CheckGrade::kOk, .figure = limits.ToString()};
   check.values = {{"usable", usable}, {"visible", limits.visible_cores}};
   if (limits.quota_cores) check.values.emplace_back("quota", *limits.quota_cores);
   if (limits.quota_cores && *limits.quota_cores < 1) {
-    check.grade = Grade::kBad;
+    check.grade = CheckGrade::kBad;
     check.advice =
         "less than one core: training, encoding and applying all wait for the quota; "
         "ask for more CPU";
   } else if (limits.quota_cores && *limits.quota_cores < limits.visible_cores) {
-    check.grade = Grade::kWarn;
+    check.grade = CheckGrade::kWarn;
     check.advice = fmt::format(
         "interlude starts {} for its work; other programs see {} cores and may start as many "
         "threads, which then wait for the quota",
@@ -58,7 +58,7 @@ std::optional<int64_t> ThreadsOf(const std::string& setting) {
 
 Check CheckThreads(const CpuReading& reading) {
   const int usable = reading.limits.UsableCores();
-  Check check{.name = "threads", .grade = Grade::kOk};
+  Check check{.name = "threads", .grade = CheckGrade::kOk};
   int64_t most = 0;
   for (const auto& [name, setting] : reading.thread_settings) {
     check.figure += fmt::format("{}{}={}", check.figure.empty() ? "" : ", ", name, setting);
@@ -75,7 +75,7 @@ Check CheckThreads(const CpuReading& reading) {
   check.values = {{"threads", static_cast<double>(most)}, {"usable", usable}};
   if (most > usable) {
     // interlude-worker sets its own numbers, so the default harms other programs only.
-    check.grade = !by_default && most >= 2 * usable ? Grade::kBad : Grade::kWarn;
+    check.grade = !by_default && most >= 2 * usable ? CheckGrade::kBad : CheckGrade::kWarn;
     check.advice = fmt::format(
         "export OMP_NUM_THREADS={}: more threads than cores wait for each other at every barrier; "
         "interlude-worker sets its own number, what runs beside it does not",
@@ -111,10 +111,10 @@ Check CheckThrottling(const std::map<std::string, CpuThrottling>& before,
       fmt::format("held up by a quota for {} of the last {}; {} in {} since the cgroup began",
                   HumanSeconds(now_s), HumanSeconds(elapsed_s), HumanSeconds(total_s),
                   Count(static_cast<double>(periods), "period"));
-  check.grade = now_s > kMuchThrottled * elapsed_s ? Grade::kBad
-                : periods > 0                      ? Grade::kWarn
-                                                   : Grade::kOk;
-  if (check.grade != Grade::kOk)
+  check.grade = now_s > kMuchThrottled * elapsed_s ? CheckGrade::kBad
+                : periods > 0                      ? CheckGrade::kWarn
+                                                   : CheckGrade::kOk;
+  if (check.grade != CheckGrade::kOk)
     check.advice =
         "a quota stops all threads at once until its period ends: ask for more CPU, or "
         "start fewer threads";
@@ -123,14 +123,14 @@ Check CheckThrottling(const std::map<std::string, CpuThrottling>& before,
 
 Check CheckCodecKernels(const CpuReading& reading) {
   const std::string& target = reading.simd_target;
-  Check check{.name = "cpu", .grade = Grade::kOk};
+  Check check{.name = "cpu", .grade = CheckGrade::kOk};
   check.figure = fmt::format("{}; the codec uses {}",
                              reading.model.empty() ? "model unknown" : reading.model, target);
   if (target.starts_with("EMU") || target.starts_with("SCALAR")) {
-    check.grade = Grade::kBad;
+    check.grade = CheckGrade::kBad;
     check.advice = "no vector instructions that the codec knows: encoding is many times slower";
   } else if (target.starts_with("SSE") || target.starts_with("SSSE")) {
-    check.grade = Grade::kWarn;
+    check.grade = CheckGrade::kWarn;
     check.advice =
         "no AVX2: encoding takes longer; some virtual machines hide it until they are "
         "told to pass the host's CPU through";
@@ -180,7 +180,7 @@ Check CheckBlas(const std::optional<std::string>& line, const std::string& troub
   } else if (blas == "openblas") {
     const std::string better = WordOf(*line, "better");
     const std::string set_by = WordOf(*line, "set_by");
-    check.grade = better.empty() ? Grade::kOk : Grade::kBad;
+    check.grade = better.empty() ? CheckGrade::kOk : CheckGrade::kBad;
     check.figure = fmt::format("OpenBLAS, kernel {}, chosen by {}{}", WordOf(*line, "kernel"),
                                set_by == "interlude-worker" ? "" : "the ", set_by);
     if (!better.empty()) {

@@ -28,35 +28,37 @@ Check CheckOf(const CpuReading& reading, const std::string& name) {
 }
 
 TEST(CpuChecks, CoresAreGradedByTheQuotaAgainstWhatIsVisible) {
-  EXPECT_EQ(CheckOf(Reading(8, 8), "cores").grade, Grade::kOk);
-  EXPECT_EQ(CheckOf(Reading(8, 8, 16.0), "cores").grade, Grade::kOk) << "a quota that never binds";
-  EXPECT_EQ(CheckOf(Reading(2, 8), "cores").grade, Grade::kOk) << "affinity is seen by everybody";
+  EXPECT_EQ(CheckOf(Reading(8, 8), "cores").grade, CheckGrade::kOk);
+  EXPECT_EQ(CheckOf(Reading(8, 8, 16.0), "cores").grade, CheckGrade::kOk)
+      << "a quota that never binds";
+  EXPECT_EQ(CheckOf(Reading(2, 8), "cores").grade, CheckGrade::kOk)
+      << "affinity is seen by everybody";
   const Check quota = CheckOf(Reading(2, 8, 1.5), "cores");
-  EXPECT_EQ(quota.grade, Grade::kWarn);
+  EXPECT_EQ(quota.grade, CheckGrade::kWarn);
   EXPECT_THAT(quota.figure, HasSubstr("2 usable cores (8 visible"));
   EXPECT_EQ(ValueOf(quota, "quota"), 1.5);
-  EXPECT_EQ(CheckOf(Reading(1, 8, 0.25), "cores").grade, Grade::kBad);
+  EXPECT_EQ(CheckOf(Reading(1, 8, 0.25), "cores").grade, CheckGrade::kBad);
 }
 
 TEST(CpuChecks, ThreadsAreComparedWithTheCoresThatCanBeUsed) {
   CpuReading reading = Reading(4, 4);
-  EXPECT_EQ(CheckOf(reading, "threads").grade, Grade::kOk);
+  EXPECT_EQ(CheckOf(reading, "threads").grade, CheckGrade::kOk);
   reading.thread_settings = {{"OMP_NUM_THREADS", "4"}};
-  EXPECT_EQ(CheckOf(reading, "threads").grade, Grade::kOk);
+  EXPECT_EQ(CheckOf(reading, "threads").grade, CheckGrade::kOk);
   reading.thread_settings = {{"OMP_NUM_THREADS", "6,2"}};
-  EXPECT_EQ(CheckOf(reading, "threads").grade, Grade::kWarn) << "the outer level of a list";
+  EXPECT_EQ(CheckOf(reading, "threads").grade, CheckGrade::kWarn) << "the outer level of a list";
   reading.thread_settings = {{"MKL_NUM_THREADS", "1"}, {"OMP_NUM_THREADS", "64"}};
   const Check many = CheckOf(reading, "threads");
-  EXPECT_EQ(many.grade, Grade::kBad);
+  EXPECT_EQ(many.grade, CheckGrade::kBad);
   EXPECT_EQ(ValueOf(many, "threads"), 64);
   EXPECT_THAT(many.advice, HasSubstr("OMP_NUM_THREADS=4"));
   reading.thread_settings = {{"OMP_NUM_THREADS", "all"}};
-  EXPECT_EQ(CheckOf(reading, "threads").grade, Grade::kOk) << "no number counts as not set";
+  EXPECT_EQ(CheckOf(reading, "threads").grade, CheckGrade::kOk) << "no number counts as not set";
 }
 
 TEST(CpuChecks, WithAQuotaTheDefaultNumberOfThreadsIsTooLarge) {
   const Check check = CheckOf(Reading(2, 8, 2.0), "threads");
-  EXPECT_EQ(check.grade, Grade::kWarn);
+  EXPECT_EQ(check.grade, CheckGrade::kWarn);
   EXPECT_THAT(check.figure, HasSubstr("start 8 threads for 2 usable cores"));
 }
 
@@ -69,22 +71,22 @@ TEST(CpuChecks, ThrottlingIsGradedByWhatHappenedJustNow) {
     reading.throttling = at_first;
     return Find(CheckCpu(reading, after, 2), "throttling");
   };
-  EXPECT_EQ(check({}, {}).grade, Grade::kUnknown);
-  EXPECT_EQ(check({{"/a", {}}}, {{"/a", {}}}).grade, Grade::kOk);
-  EXPECT_EQ(check(before, before).grade, Grade::kWarn) << "earlier, not now";
+  EXPECT_EQ(check({}, {}).grade, CheckGrade::kUnknown);
+  EXPECT_EQ(check({{"/a", {}}}, {{"/a", {}}}).grade, CheckGrade::kOk);
+  EXPECT_EQ(check(before, before).grade, CheckGrade::kWarn) << "earlier, not now";
   const Check now = check(before, {{"/a", {6 * kSecond, 17}}});
-  EXPECT_EQ(now.grade, Grade::kBad);
+  EXPECT_EQ(now.grade, CheckGrade::kBad);
   EXPECT_EQ(ValueOf(now, "now_seconds"), 1);
   EXPECT_EQ(ValueOf(now, "periods"), 17);
 }
 
 TEST(CpuChecks, OldInstructionSetsAreNamed) {
-  for (const auto& [target, grade] : {std::pair{"AVX3", Grade::kOk},
-                                      {"AVX2", Grade::kOk},
-                                      {"NEON", Grade::kOk},
-                                      {"SSE4", Grade::kWarn},
-                                      {"SSSE3", Grade::kWarn},
-                                      {"EMU128", Grade::kBad}}) {
+  for (const auto& [target, grade] : {std::pair{"AVX3", CheckGrade::kOk},
+                                      {"AVX2", CheckGrade::kOk},
+                                      {"NEON", CheckGrade::kOk},
+                                      {"SSE4", CheckGrade::kWarn},
+                                      {"SSSE3", CheckGrade::kWarn},
+                                      {"EMU128", CheckGrade::kBad}}) {
     CpuReading reading = Reading(2, 2);
     reading.simd_target = target;
     EXPECT_EQ(CheckOf(reading, "cpu").grade, grade) << target;
@@ -107,7 +109,7 @@ TEST(CpuChecks, AreReadFromTheTree) {
   EXPECT_EQ(reading.thread_settings.size(), 1u);
   EXPECT_NE(reading.simd_target, "");
   const Check throttling = CheckOf(reading, "throttling");
-  EXPECT_EQ(throttling.grade, Grade::kWarn);
+  EXPECT_EQ(throttling.grade, CheckGrade::kWarn);
   EXPECT_EQ(ValueOf(throttling, "total_seconds"), 3);
 }
 
@@ -115,29 +117,29 @@ TEST(CpuChecks, AnEmptyTreeIsUnknownAndNoError) {
   FakeRoot root;
   const CpuReading reading =
       ReadCpu(root.path(), [](const std::string&) { return std::optional<std::string>(); });
-  EXPECT_EQ(CheckOf(reading, "throttling").grade, Grade::kUnknown);
+  EXPECT_EQ(CheckOf(reading, "throttling").grade, CheckGrade::kUnknown);
   EXPECT_THAT(CheckOf(reading, "cpu").figure, HasSubstr("model unknown"));
 }
 
 TEST(BlasCheck, ReadsWhatTheWorkerProgramSays) {
   const Check good = CheckBlas("blas=openblas kernel=SkylakeX set_by=library\n", "");
-  EXPECT_EQ(good.grade, Grade::kOk);
+  EXPECT_EQ(good.grade, CheckGrade::kOk);
   EXPECT_EQ(good.figure, "OpenBLAS, kernel SkylakeX, chosen by the library");
   const Check mended =
       CheckBlas("blas=openblas kernel=SkylakeX set_by=interlude-worker setting=SKYLAKEX\n", "");
-  EXPECT_EQ(mended.grade, Grade::kOk);
+  EXPECT_EQ(mended.grade, CheckGrade::kOk);
   EXPECT_THAT(mended.figure, HasSubstr("OPENBLAS_CORETYPE=SKYLAKEX"));
   const Check slow =
       CheckBlas("blas=openblas kernel=Prescott set_by=environment better=SKYLAKEX\n", "");
-  EXPECT_EQ(slow.grade, Grade::kBad);
+  EXPECT_EQ(slow.grade, CheckGrade::kBad);
   EXPECT_THAT(slow.advice, HasSubstr("SKYLAKEX"));
 }
 
 TEST(BlasCheck, IsUnknownWithoutAnAnswer) {
-  EXPECT_EQ(CheckBlas("blas=none\n", "").grade, Grade::kUnknown);
-  EXPECT_EQ(CheckBlas("blas=other\n", "").grade, Grade::kUnknown);
-  EXPECT_EQ(CheckBlas("", "").grade, Grade::kUnknown);
-  EXPECT_EQ(CheckBlas("Segmentation fault", "").grade, Grade::kUnknown);
+  EXPECT_EQ(CheckBlas("blas=none\n", "").grade, CheckGrade::kUnknown);
+  EXPECT_EQ(CheckBlas("blas=other\n", "").grade, CheckGrade::kUnknown);
+  EXPECT_EQ(CheckBlas("", "").grade, CheckGrade::kUnknown);
+  EXPECT_EQ(CheckBlas("Segmentation fault", "").grade, CheckGrade::kUnknown);
   EXPECT_THAT(CheckBlas(std::nullopt, "no such program").figure, HasSubstr("no such program"));
 }
 

@@ -30,7 +30,7 @@ std::filesystem::path NearestThere(std::filesystem::path path) {
 }
 
 Check CheckSpace(const DiskReading& reading, const Job& job) {
-  Check check{.name = "disk space", .grade = Grade::kUnknown};
+  Check check{.name = "disk space", .grade = CheckGrade::kUnknown};
   check.figure = fmt::format("{} free for {}", HumanBytes(static_cast<double>(reading.free_bytes)),
                              reading.directory);
   check.values = {{"free_bytes", static_cast<double>(reading.free_bytes)}};
@@ -46,15 +46,15 @@ Check CheckSpace(const DiskReading& reading, const Job& job) {
         HumanCount(static_cast<double>(job.params)), Count(job.workers, "worker"),
         HumanBytes(static_cast<double>(need)));
     check.values.emplace_back("need_bytes", static_cast<double>(need));
-    check.grade = reading.free_bytes < need ? Grade::kBad : Grade::kOk;
-    if (check.grade == Grade::kBad)
+    check.grade = reading.free_bytes < need ? CheckGrade::kBad : CheckGrade::kOk;
+    if (check.grade == CheckGrade::kBad)
       check.advice =
           "a coordinator would refuse to start here: another --dir, or a smaller "
           "round.snapshot_every; a worker needs none of it";
   }
   if (reading.in_memory) {
     check.figure += "; it is a tmpfs";
-    check.grade = std::max(check.grade, Grade::kWarn);
+    check.grade = std::max(check.grade, CheckGrade::kWarn);
     check.advice += fmt::format("{}what is written here takes memory and is gone after a restart",
                                 check.advice.empty() ? "" : ". And ");
   }
@@ -75,18 +75,18 @@ Check CheckWriting(const DiskReading& reading, const Job& job,
     check.figure +=
         *reading.rotational ? "; the kernel takes it for a rotating one" : "; solid state";
   if (job.params == 0) {
-    check.grade = reading.rotational.value_or(false) ? Grade::kWarn : Grade::kOk;
+    check.grade = reading.rotational.value_or(false) ? CheckGrade::kWarn : CheckGrade::kOk;
   } else {
     const double seconds = static_cast<double>(job.workers) *
                            static_cast<double>(PayloadBytes(job.params)) / *write_bytes_per_s;
     check.figure += fmt::format("; a round's payloads of {} take it {}",
                                 Count(job.workers, "worker"), HumanSeconds(seconds));
     check.values.emplace_back("round_seconds", seconds);
-    check.grade = seconds > kVerySlowSeconds ? Grade::kBad
-                  : seconds > kSlowSeconds   ? Grade::kWarn
-                                             : Grade::kOk;
+    check.grade = seconds > kVerySlowSeconds ? CheckGrade::kBad
+                  : seconds > kSlowSeconds   ? CheckGrade::kWarn
+                                             : CheckGrade::kOk;
   }
-  if (check.grade != Grade::kOk)
+  if (check.grade != CheckGrade::kOk)
     check.advice =
         "as a coordinator's: the journal is written in the background, but rounds that "
         "come faster than this wait for it; a faster disk for --dir";

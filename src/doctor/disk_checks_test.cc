@@ -18,36 +18,40 @@ constexpr Job kJob = {.params = 640'000'000, .workers = 4};  // a payload is 340
 
 TEST(DiskChecks, SpaceIsGradedAgainstWhatACoordinatorNeeds) {
   const uint64_t need = CoordinatorDiskBytes(kJob.params, kJob.workers);
-  EXPECT_EQ(Find(CheckDisk({.free_bytes = need - 1}, kJob, 1e9), "disk space").grade, Grade::kBad);
-  EXPECT_EQ(Find(CheckDisk({.free_bytes = need}, kJob, 1e9), "disk space").grade, Grade::kOk);
-  EXPECT_EQ(Find(CheckDisk({.free_bytes = need}, Job{}, 1e9), "disk space").grade, Grade::kUnknown);
+  EXPECT_EQ(Find(CheckDisk({.free_bytes = need - 1}, kJob, 1e9), "disk space").grade,
+            CheckGrade::kBad);
+  EXPECT_EQ(Find(CheckDisk({.free_bytes = need}, kJob, 1e9), "disk space").grade, CheckGrade::kOk);
+  EXPECT_EQ(Find(CheckDisk({.free_bytes = need}, Job{}, 1e9), "disk space").grade,
+            CheckGrade::kUnknown);
 }
 
 TEST(DiskChecks, ADirectoryInMemoryIsNamed) {
   const DiskReading reading{.free_bytes = uint64_t{1} << 50, .in_memory = true};
   const Check check = Find(CheckDisk(reading, kJob, 1e9), "disk space");
-  EXPECT_EQ(check.grade, Grade::kWarn);
+  EXPECT_EQ(check.grade, CheckGrade::kWarn);
   EXPECT_THAT(check.figure, HasSubstr("tmpfs"));
 }
 
 TEST(DiskChecks, SpeedIsGradedByARoundsPayloads) {
   // 1.36 GB a round.
   for (const auto& [speed, grade] :
-       {std::pair{1e9, Grade::kOk}, {1e8, Grade::kWarn}, {1e7, Grade::kBad}}) {
+       {std::pair{1e9, CheckGrade::kOk}, {1e8, CheckGrade::kWarn}, {1e7, CheckGrade::kBad}}) {
     const Check check = Find(CheckDisk({}, kJob, speed), "disk speed");
     EXPECT_EQ(check.grade, grade) << speed;
     EXPECT_DOUBLE_EQ(ValueOf(check, "round_seconds"), 1.36e9 / speed);
   }
-  EXPECT_EQ(Find(CheckDisk({.rotational = true}, Job{}, 1e8), "disk speed").grade, Grade::kWarn);
-  EXPECT_EQ(Find(CheckDisk({.rotational = false}, Job{}, 1e8), "disk speed").grade, Grade::kOk);
+  EXPECT_EQ(Find(CheckDisk({.rotational = true}, Job{}, 1e8), "disk speed").grade,
+            CheckGrade::kWarn);
+  EXPECT_EQ(Find(CheckDisk({.rotational = false}, Job{}, 1e8), "disk speed").grade,
+            CheckGrade::kOk);
 }
 
 TEST(DiskChecks, WhatCannotBeWrittenIsUnknown) {
   const Check check =
       Find(CheckDisk({}, kJob, PermissionDeniedError("cannot write in /x")), "disk speed");
-  EXPECT_EQ(check.grade, Grade::kUnknown);
+  EXPECT_EQ(check.grade, CheckGrade::kUnknown);
   EXPECT_THAT(check.figure, HasSubstr("/x"));
-  EXPECT_EQ(Find(CheckDisk({.trouble = "gone"}, kJob, 1e9), "disk").grade, Grade::kUnknown);
+  EXPECT_EQ(Find(CheckDisk({.trouble = "gone"}, kJob, 1e9), "disk").grade, CheckGrade::kUnknown);
 }
 
 TEST(DiskReading, APartitionIsAskedByItsDisk) {

@@ -26,10 +26,10 @@ TEST(Doctor, OnAMachineThatSaysNothingMostIsUnknownAndNothingIsWrong) {
   for (const Check& check : checks) {
     EXPECT_TRUE(names.insert(check.name).second) << check.name << " twice";
     EXPECT_NE(check.figure, "") << check.name;
-    EXPECT_NE(check.grade, Grade::kBad) << check.name << ": " << check.figure;
+    EXPECT_NE(check.grade, CheckGrade::kBad) << check.name << ": " << check.figure;
   }
   EXPECT_GE(names.size(), 15u);
-  EXPECT_EQ(Find(checks, "codec and memory").grade, Grade::kUnknown);
+  EXPECT_EQ(Find(checks, "codec and memory").grade, CheckGrade::kUnknown);
 }
 
 TEST(Doctor, ACoordinatorThatIsNotThereIsBadAndTheRestIsSaid) {
@@ -40,9 +40,9 @@ TEST(Doctor, ACoordinatorThatIsNotThereIsBadAndTheRestIsSaid) {
                                       .connect_timeout = std::chrono::milliseconds(200)};
   options.ask_blas = [] { return StatusOr<std::string>(NotFoundError("no interlude-worker")); };
   const Checks checks = Examine(options);
-  EXPECT_EQ(Find(checks, "link").grade, Grade::kBad);
+  EXPECT_EQ(Find(checks, "link").grade, CheckGrade::kBad);
   EXPECT_EQ(Find(checks, "blas").figure, "no interlude-worker");
-  EXPECT_EQ(Find(checks, "disk speed").grade, Grade::kOk);
+  EXPECT_EQ(Find(checks, "disk speed").grade, CheckGrade::kOk);
   EXPECT_TRUE(AnyBad(checks));
 }
 

@@ -21,18 +21,18 @@ Check CheckRoundTrip(const LinkFigures& link) {
   const double shortest = link.round_trip_s.front();
   const double median = link.RoundTrip(0.5);
   const double p99 = link.RoundTrip(0.99);
-  Check check{.name = "round trip", .grade = Grade::kOk};
+  Check check{.name = "round trip", .grade = CheckGrade::kOk};
   check.figure = fmt::format("{} at least, {} median, {} p99 of {}", HumanSeconds(shortest),
                              HumanSeconds(median), HumanSeconds(p99),
                              HumanCount(static_cast<double>(link.round_trip_s.size())));
   check.values = {{"min_seconds", shortest}, {"median_seconds", median}, {"p99_seconds", p99}};
   if (median > kSlowRoundTrip) {
-    check.grade = Grade::kWarn;
+    check.grade = CheckGrade::kWarn;
     check.advice =
         "each round waits for some of them: a coordinator nearer to the workers, or "
         "longer rounds (round.local_steps)";
   } else if (p99 - median > kUnevenRoundTrip) {
-    check.grade = Grade::kWarn;
+    check.grade = CheckGrade::kWarn;
     check.advice = "uneven: something else fills the line or the machine now and then";
   }
   return check;
@@ -50,10 +50,10 @@ Check CheckLoss(const LinkFigures& link) {
                              HumanBytes(static_cast<double>(*link.sent_bytes)));
   check.values = {{"retransmitted_share", share}};
   const bool far = link.RoundTrip(0.5) >= kFarSeconds;
-  check.grade = share > kMuchLoss          ? Grade::kBad
-                : share > kSomeLoss && far ? Grade::kWarn
-                                           : Grade::kOk;
-  if (check.grade != Grade::kOk)
+  check.grade = share > kMuchLoss          ? CheckGrade::kBad
+                : share > kSomeLoss && far ? CheckGrade::kWarn
+                                           : CheckGrade::kOk;
+  if (check.grade != CheckGrade::kOk)
     check.advice =
         "a full queue or a bad line: with CUBIC the rate falls with it, BBR stands it "
         "(see congestion)";
@@ -72,7 +72,7 @@ Check CheckRate(const LinkFigures& link) {
   if (link.download_bytes_per_s)
     check.values.emplace_back("download_bytes_per_s", *link.download_bytes_per_s);
   if (link.upload_bytes_per_s && link.download_bytes_per_s) {
-    check.grade = Grade::kOk;
+    check.grade = CheckGrade::kOk;
   } else {
     check.advice = link.cut_short.empty() ? "too slow to be measured in a moment" : link.cut_short;
   }
@@ -108,10 +108,10 @@ Check CheckExchange(const LinkFigures& link, const Job& job,
   check.figure +=
       fmt::format(", {:.0f} % of the training's {}", 100 * share, HumanSeconds(job.train_seconds));
   check.values.emplace_back("of_training", share);
-  check.grade = share > kMuchOfTraining   ? Grade::kBad
-                : share > kSomeOfTraining ? Grade::kWarn
-                                          : Grade::kOk;
-  if (check.grade != Grade::kOk)
+  check.grade = share > kMuchOfTraining   ? CheckGrade::kBad
+                : share > kSomeOfTraining ? CheckGrade::kWarn
+                                          : CheckGrade::kOk;
+  if (check.grade != CheckGrade::kOk)
     check.advice = fmt::format(
         "{:.0f} times as many round.local_steps bring it to 10 %; or a "
         "faster line",
@@ -122,12 +122,12 @@ Check CheckExchange(const LinkFigures& link, const Job& job,
 Check CheckWallClock(const LinkFigures& link) {
   const double error = link.round_trip_s.front() / 2;
   const double offset = std::abs(link.wall_offset_s);
-  Check check{.name = "wall clock", .grade = Grade::kOk};
+  Check check{.name = "wall clock", .grade = CheckGrade::kOk};
   check.figure = fmt::format("{} {} the coordinator's, to within {}", HumanSeconds(offset),
                              link.wall_offset_s > 0 ? "behind" : "ahead of", HumanSeconds(error));
   check.values = {{"offset_seconds", link.wall_offset_s}, {"error_seconds", error}};
   if (offset - error > 1) {
-    check.grade = Grade::kWarn;
+    check.grade = CheckGrade::kWarn;
     check.advice =
         "logs of the two machines do not fit together, and certificates may seem not to "
         "be valid: run an NTP daemon. The account of a run does not use this clock";
@@ -144,7 +144,7 @@ Checks CheckLink(const StatusOr<LinkFigures>& link, const Job& job,
     const bool busy = code == StatusCode::kResourceExhausted;
     const bool older = code == StatusCode::kUnimplemented;
     return {{.name = "link",
-             .grade = busy || older ? Grade::kUnknown : Grade::kBad,
+             .grade = busy || older ? CheckGrade::kUnknown : CheckGrade::kBad,
              .figure = link.status().message(),
              .advice = busy    ? ""
                        : older ? "the coordinator is of a version that measures no links"

@@ -100,14 +100,14 @@ Check CheckFree(const MemoryReading& reading, const Job& job) {
       "gradient and AdamW, 4 for the base, 0.53 for the payload) and its activations",
       HumanCount(static_cast<double>(job.params)), HumanBytes(static_cast<double>(need)));
   check.values.emplace_back("need_bytes", static_cast<double>(need));
-  check.grade = free_bytes < need           ? Grade::kBad
-                : free_bytes / 5 * 4 < need ? Grade::kWarn
-                                            : Grade::kOk;
-  if (check.grade == Grade::kBad) {
+  check.grade = free_bytes < need           ? CheckGrade::kBad
+                : free_bytes / 5 * 4 < need ? CheckGrade::kWarn
+                                            : CheckGrade::kOk;
+  if (check.grade == CheckGrade::kBad) {
     check.advice =
         "the worker will not start, or be killed: take a larger machine, or train on a "
         "GPU, where only the payload is in this memory";
-  } else if (check.grade == Grade::kWarn) {
+  } else if (check.grade == CheckGrade::kWarn) {
     check.advice = "little is left for activations and the data: watch for swapping";
   }
   return check;
@@ -120,14 +120,14 @@ Check CheckSpeed(const Job& job, const std::optional<CodecSpeed>& speed) {
     return check;
   }
   const double encode_share = speed->encode_params_per_s * kEncodeBytes / speed->copy_bytes_per_s;
-  check.grade = encode_share < kEncodeOfCopy ? Grade::kWarn : Grade::kOk;
+  check.grade = encode_share < kEncodeOfCopy ? CheckGrade::kWarn : CheckGrade::kOk;
   check.figure = fmt::format("on {}: memcpy {}/s (read and written), encoding {:.2f} of that",
                              Count(speed->threads, "thread"), HumanBytes(speed->copy_bytes_per_s),
                              encode_share);
   check.values = {{"copy_bytes_per_s", speed->copy_bytes_per_s},
                   {"encode_params_per_s", speed->encode_params_per_s},
                   {"apply_params_per_s", speed->apply_params_per_s}};
-  if (check.grade == Grade::kWarn)
+  if (check.grade == CheckGrade::kWarn)
     check.advice =
         "the processor, not memory, holds the codec up: a busy machine, a quota, or an "
         "instruction set that is missing; see the lines above";
@@ -142,12 +142,12 @@ Check CheckSpeed(const Job& job, const std::optional<CodecSpeed>& speed) {
 }
 
 Check CheckHugePages(const std::string& setting) {
-  Check check{.name = "huge pages", .grade = Grade::kOk, .figure = setting};
+  Check check{.name = "huge pages", .grade = CheckGrade::kOk, .figure = setting};
   if (setting.empty()) {
-    check.grade = Grade::kUnknown;
+    check.grade = CheckGrade::kUnknown;
     check.figure = "the kernel does not say";
   } else if (setting == "never") {
-    check.grade = Grade::kWarn;
+    check.grade = CheckGrade::kWarn;
     check.advice =
         "large buffers are touched page by page, most of all in the first round: as "
         "root, echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";

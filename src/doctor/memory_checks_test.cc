@@ -25,16 +25,16 @@ TEST(ModelNeed, IsCountedInBytesAParameter) {
 
 TEST(MemoryChecks, FreeMemoryIsGradedAgainstWhatAWorkerNeeds) {
   const Job job{.params = 1'000'000'000};  // needs 20.53 GB
-  for (const auto& [free_bytes, grade] : {std::pair{uint64_t{20'000'000'000}, Grade::kBad},
-                                          {uint64_t{22'000'000'000}, Grade::kWarn},
-                                          {uint64_t{30'000'000'000}, Grade::kOk}}) {
+  for (const auto& [free_bytes, grade] : {std::pair{uint64_t{20'000'000'000}, CheckGrade::kBad},
+                                          {uint64_t{22'000'000'000}, CheckGrade::kWarn},
+                                          {uint64_t{30'000'000'000}, CheckGrade::kOk}}) {
     const Check check = Find(CheckMemory({.available_bytes = free_bytes}, job, kSpeed), "memory");
     EXPECT_EQ(check.grade, grade) << free_bytes;
     EXPECT_EQ(ValueOf(check, "need_bytes"), static_cast<double>(WorkerMemoryBytes(job.params)));
   }
   const Check without = Find(CheckMemory({.available_bytes = 1}, Job{}, kSpeed), "memory");
-  EXPECT_EQ(without.grade, Grade::kUnknown) << "enough for what?";
-  EXPECT_EQ(Find(CheckMemory({}, job, kSpeed), "memory").grade, Grade::kUnknown);
+  EXPECT_EQ(without.grade, CheckGrade::kUnknown) << "enough for what?";
+  EXPECT_EQ(Find(CheckMemory({}, job, kSpeed), "memory").grade, CheckGrade::kUnknown);
 }
 
 TEST(MemoryChecks, ACgroupsLimitCountsWhereItIsTighter) {
@@ -42,13 +42,13 @@ TEST(MemoryChecks, ACgroupsLimitCountsWhereItIsTighter) {
   const MemoryReading reading{.available_bytes = 100'000'000'000,
                               .cgroup_left_bytes = 8'000'000'000};
   const Check check = Find(CheckMemory(reading, job, kSpeed), "memory");
-  EXPECT_EQ(check.grade, Grade::kBad);
+  EXPECT_EQ(check.grade, CheckGrade::kBad);
   EXPECT_THAT(check.figure, HasSubstr("8.00 GB free within the cgroup's limit"));
 }
 
 TEST(MemoryChecks, TheCodecsTimeFollowsFromItsSpeed) {
   const Check check = Find(CheckMemory({}, Job{.params = 600'000'000}, kSpeed), "codec and memory");
-  EXPECT_EQ(check.grade, Grade::kOk);
+  EXPECT_EQ(check.grade, CheckGrade::kOk);
   EXPECT_DOUBLE_EQ(ValueOf(check, "encode_seconds"), 0.2);
   EXPECT_DOUBLE_EQ(ValueOf(check, "apply_seconds"), 0.12);
   EXPECT_THAT(check.figure, HasSubstr("encoding 0.64 of that"));  // 3e9 * 8.53125 / 40e9
@@ -57,15 +57,16 @@ TEST(MemoryChecks, TheCodecsTimeFollowsFromItsSpeed) {
 TEST(MemoryChecks, ACodecFarBelowMemcpyIsNamed) {
   CodecSpeed slow = kSpeed;
   slow.encode_params_per_s = 1e9;
-  EXPECT_EQ(Find(CheckMemory({}, Job{}, slow), "codec and memory").grade, Grade::kWarn);
-  EXPECT_EQ(Find(CheckMemory({}, Job{}, std::nullopt), "codec and memory").grade, Grade::kUnknown);
+  EXPECT_EQ(Find(CheckMemory({}, Job{}, slow), "codec and memory").grade, CheckGrade::kWarn);
+  EXPECT_EQ(Find(CheckMemory({}, Job{}, std::nullopt), "codec and memory").grade,
+            CheckGrade::kUnknown);
 }
 
 TEST(MemoryChecks, HugePagesAreWantedWhereTheyAreAskedFor) {
-  for (const auto& [setting, grade] : {std::pair{"always [madvise] never\n", Grade::kOk},
-                                       {"[always] madvise never\n", Grade::kOk},
-                                       {"always madvise [never]\n", Grade::kWarn},
-                                       {"nonsense", Grade::kUnknown}}) {
+  for (const auto& [setting, grade] : {std::pair{"always [madvise] never\n", CheckGrade::kOk},
+                                       {"[always] madvise never\n", CheckGrade::kOk},
+                                       {"always madvise [never]\n", CheckGrade::kWarn},
+                                       {"nonsense", CheckGrade::kUnknown}}) {
     FakeRoot root;
     root.File("/sys/kernel/mm/transparent_hugepage/enabled", setting);
     EXPECT_EQ(Find(CheckMemory(ReadMemory(root.path()), Job{}, kSpeed), "huge pages").grade, grade)

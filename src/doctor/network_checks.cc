@@ -61,7 +61,7 @@ Check CheckBuffers(const TcpReading& reading, const std::optional<LinkFigures>& 
   const double found_up = link->upload_bytes_per_s.value_or(0);
   const double found_down = link->download_bytes_per_s.value_or(0);
   const bool bound = round_trip >= kFarSeconds && (found_up > 0.7 * up || found_down > 0.7 * down);
-  check.grade = bound ? Grade::kWarn : Grade::kOk;
+  check.grade = bound ? CheckGrade::kWarn : CheckGrade::kOk;
   if (bound)
     check.advice =
         "the measured rate is near it: as root on both machines, sysctl -w "
@@ -70,9 +70,9 @@ Check CheckBuffers(const TcpReading& reading, const std::optional<LinkFigures>& 
 }
 
 Check CheckCongestionControl(const TcpReading& reading, const std::optional<LinkFigures>& link) {
-  Check check{.name = "congestion", .grade = Grade::kOk};
+  Check check{.name = "congestion", .grade = CheckGrade::kOk};
   if (reading.congestion_control.empty()) {
-    check.grade = Grade::kUnknown;
+    check.grade = CheckGrade::kUnknown;
     check.figure = "the kernel does not say which control is in use";
     return check;
   }
@@ -85,7 +85,7 @@ Check CheckCongestionControl(const TcpReading& reading, const std::optional<Link
     check.figure += "; the coordinator is near, where it makes no difference";
     return check;
   }
-  check.grade = far ? Grade::kWarn : Grade::kUnknown;
+  check.grade = far ? CheckGrade::kWarn : CheckGrade::kUnknown;
   check.advice = fmt::format(
       "{}a few lost packets cost it most of a far line; as root on both machines: {}sysctl -w "
       "net.ipv4.tcp_congestion_control=bbr",

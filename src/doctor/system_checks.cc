@@ -24,13 +24,13 @@ std::string LineIn(const std::string& path) {
 }
 
 Check CheckClockSource(const std::string& source) {
-  Check check{.name = "clock source", .grade = Grade::kOk, .figure = source};
+  Check check{.name = "clock source", .grade = CheckGrade::kOk, .figure = source};
   if (source.empty()) {
-    check.grade = Grade::kUnknown;
+    check.grade = CheckGrade::kUnknown;
     check.figure = "the kernel does not say";
   } else if (source == "hpet" || source == "acpi_pm" || source == "jiffies" ||
              source == "refined-jiffies") {
-    check.grade = Grade::kWarn;
+    check.grade = CheckGrade::kWarn;
     check.advice =
         "each look at the clock asks the kernel, and a slow device: choose tsc (the "
         "kernel's boot parameter clocksource=tsc, or tsc=reliable where it distrusts it)";
@@ -39,12 +39,12 @@ Check CheckClockSource(const std::string& source) {
 }
 
 Check CheckPressure(const Pressure& pressure) {
-  Check check{.name = "pressure", .grade = Grade::kOk};
+  Check check{.name = "pressure", .grade = CheckGrade::kOk};
   const bool known = pressure.cpu_some_ns || pressure.memory_some_ns || pressure.io_some_ns;
   if (known) {
     check.figure = "the kernel counts stalls for CPU, memory and disk (PSI)";
   } else {
-    check.grade = Grade::kUnknown;
+    check.grade = CheckGrade::kUnknown;
     check.figure = "no /proc/pressure";
     check.advice = "costs no time, but a slow round's cause is harder to tell: boot with psi=1";
   }
@@ -62,10 +62,10 @@ Check CheckOpenFiles(const SystemReading& reading) {
       unlimited ? "no limit"
                 : fmt::format("at most {}", HumanCount(static_cast<double>(*reading.open_files)));
   if (!unlimited) check.values = {{"limit", static_cast<double>(*reading.open_files)}};
-  check.grade = *reading.open_files < kTooFewFiles ? Grade::kBad
-                : *reading.open_files < kFewFiles  ? Grade::kWarn
-                                                   : Grade::kOk;
-  if (check.grade == Grade::kOk) return check;
+  check.grade = *reading.open_files < kTooFewFiles ? CheckGrade::kBad
+                : *reading.open_files < kFewFiles  ? CheckGrade::kWarn
+                                                   : CheckGrade::kOk;
+  if (check.grade == CheckGrade::kOk) return check;
   const uint64_t most = reading.most_files.value_or(*reading.open_files);
   check.advice = most >= kFewFiles ? fmt::format("ulimit -n {}", kFewFiles)
                                    : "have the hard limit raised (limits.conf, LimitNOFILE=)";
@@ -96,7 +96,7 @@ SystemReading ReadSystem(const std::string& root) {
 
 Checks CheckSystem(const SystemReading& reading) {
   const Check kernel{.name = "kernel",
-                     .grade = reading.kernel.empty() ? Grade::kUnknown : Grade::kOk,
+                     .grade = reading.kernel.empty() ? CheckGrade::kUnknown : CheckGrade::kOk,
                      .figure = reading.kernel.empty() ? "it does not say" : reading.kernel};
   return {kernel, CheckClockSource(reading.clock_source), CheckPressure(reading.pressure),
           CheckOpenFiles(reading)};
