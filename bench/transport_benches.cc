@@ -70,9 +70,6 @@ class BenchService final : public RawCoordinatorService {
                              v1::ChunkList*) override {
     return {grpc::StatusCode::UNIMPLEMENTED, "nothing is sent again here"};
   }
-  grpc::Status ProbeClock(grpc::ServerContext*, ClockStream*) override {
-    return {grpc::StatusCode::UNIMPLEMENTED, "nobody asks for the time here"};
-  }
   grpc::Status Download(grpc::ServerContext*, const v1::DownloadRequest*,
                         PieceWriter* writer) override {
     for (uint32_t chunk = 0; chunk < load_.chunks(); ++chunk) {
