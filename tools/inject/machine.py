@@ -67,7 +67,13 @@ class Cgroup:
             return
         stat = (self.folders["memory"] / "memory.stat").read_text()
         own = int(re.search(r"^rss (\d+)$", stat, re.M).group(1))
-        self.write("memory", "memory.limit_in_bytes", str(own + MEMORY_ROOM))
+        # The kernel refuses (EBUSY) while it has not yet freed as much.
+        for attempt in range(100):
+            try:
+                return self.write("memory", "memory.limit_in_bytes", str(own + MEMORY_ROOM))
+            except OSError:
+                time.sleep(0.05)
+        raise Missing("the memory limit cannot be lowered to %d bytes" % (own + MEMORY_ROOM))
 
     def remove(self):
         for folder in self.folders.values():
