@@ -136,11 +136,6 @@ int64_t Total(const std::vector<Slow>& slow) {
                          [](int64_t sum, const Slow& one) { return sum + one.excess.excess_ns(); });
 }
 
-bool IsWorthwhile(int64_t ns, const RoundRecord& round) {
-  const double wall = static_cast<double>(round.end_ns) - static_cast<double>(round.begin_ns);
-  return ns >= kWorthwhileNs && static_cast<double>(ns) >= kWorthwhileShare * wall;
-}
-
 /// Of a run's only worker, the round with the median time of each phase. The first is no measure.
 std::map<Phase, PhaseFacts> MedianRounds(const FactsSource& source) {
   std::map<Phase, FactsByWorker> rounds;  // by the round's number in place of a worker's
@@ -211,16 +206,9 @@ Drags DragsFromExcess(const std::vector<WorkerRoundCause>& causes) {
   return drags;
 }
 
-std::optional<int32_t> CulpritOf(const RoundRecord& round, const Drags& drags) {
-  std::optional<int32_t> culprit;
-  int64_t largest = 0;
-  for (auto it = drags.lower_bound({round.round, std::numeric_limits<int32_t>::min()});
-       it != drags.end() && it->first.first == round.round; ++it) {
-    if (it->second <= largest) continue;
-    largest = it->second;
-    culprit = it->first.second;
-  }
-  return IsWorthwhile(largest, round) ? culprit : std::nullopt;
+bool IsWorthwhile(int64_t ns, const RoundRecord& round) {
+  const double wall = static_cast<double>(round.end_ns) - static_cast<double>(round.begin_ns);
+  return ns >= kWorthwhileNs && static_cast<double>(ns) >= kWorthwhileShare * wall;
 }
 
 }  // namespace interlude

@@ -86,6 +86,7 @@ struct WorkerRoundCause {
 /// The excess that is worth a cause: both, over all phases of the worker together.
 inline constexpr int64_t kWorthwhileNs = 20'000'000;
 inline constexpr double kWorthwhileShare = 0.10;  // of the round's wall time
+bool IsWorthwhile(int64_t ns, const RoundRecord& round);
 /// From here on a cause is observed.
 inline constexpr double kObservedShare = 0.80;
 /// Below it the largest part is none, and the cause unknown.
@@ -102,8 +103,5 @@ using Drags = std::map<std::pair<uint32_t, int32_t>, int64_t>;
 /// For want of drags: of each round the worker with the largest excess, by which it exceeds the
 /// next one's.
 Drags DragsFromExcess(const std::vector<WorkerRoundCause>& causes);
-
-/// The worker with the largest drag of the round, where that is worthwhile.
-std::optional<int32_t> CulpritOf(const RoundRecord& round, const Drags& drags);
 
 }  // namespace interlude

@@ -427,12 +427,9 @@ TEST(DragsTest, WithoutAPathTheLargestExcessOverTheNextCounts) {
   causes[2].cause.excess_ns = 300'000'000;
   const Drags drags = DragsFromExcess(causes);
   EXPECT_EQ(drags, (Drags{{{4, 2}, 200'000'000}, {{5, 1}, 300'000'000}}));
-  RoundRecord round;
-  round.round = 4;
-  round.end_ns = 1'000'000'000;
-  EXPECT_EQ(CulpritOf(round, drags), 2);
-  round.end_ns = 3'000'000'000;
-  EXPECT_EQ(CulpritOf(round, drags), std::nullopt) << "not worthwhile";
+  const RoundRecord round{.round = 4, .begin_ns = 0, .end_ns = 1'000'000'000};
+  EXPECT_TRUE(IsWorthwhile(200'000'000, round));
+  EXPECT_FALSE(IsWorthwhile(99'000'000, round)) << "below a tenth of it";
 }
 
 }  // namespace

@@ -64,8 +64,10 @@ struct Edge {
 
 /// The integral over time of the largest rate.
 double IntegralOfLargest(std::vector<Edge> edges) {
-  std::sort(edges.begin(), edges.end(),
-            [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
+  // At the same moment beginnings first: a span may end where it begins.
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.begins && !b.begins;
+  });
   std::multiset<double> rates;
   double sum = 0;
   for (size_t i = 0; i < edges.size(); ++i) {

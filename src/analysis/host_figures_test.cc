@@ -58,6 +58,14 @@ TEST(HostFiguresTest, ThrottlingFallsToWhoWaitedForACpu) {
   EXPECT_EQ(history.Of(apply).throttled_ns, 45'000'000);
 }
 
+TEST(HostFiguresTest, ManySpansThatBeginWhereASampleEndsTakeNoPart) {
+  std::vector<Span> spans = {MakeSpan(Phase::kEncode, 10, 11, 0.5)};
+  for (int i = 0; i < 40; ++i) spans.push_back(MakeSpan(Phase::kEncode, 11, 11.5, 0.01 * (i + 1)));
+  ProcessSample sample = MakeSample(11);
+  sample.throttled_ns = 1'000'000;
+  EXPECT_EQ(History(spans, {sample}).Of(spans[0]).throttled_ns, 1'000'000);
+}
+
 TEST(HostFiguresTest, SpansSideBySideDoNotShare) {
   const Span encode = MakeSpan(Phase::kEncode, 10, 11, 0.8);
   const Span upload = MakeSpan(Phase::kUpload, 10, 11, 0.4);

@@ -172,7 +172,9 @@ void FindWarmUp(const FindingContext& context, Findings& out) {
   const std::span<const RoundRecord> rounds = context.input.tables.rounds;
   if (rounds.size() < 3) return;
   const RoundRecord& first = rounds.front();
-  if (context.measured.contains(first.round) || first.begin_ns < 0) return;
+  if (context.measured.contains(first.round) || first.begin_ns < 0 ||
+      first.end_ns <= first.begin_ns)
+    return;
   const int64_t mean = context.wall_ns / static_cast<int64_t>(context.measured.size());
   const int64_t more = (first.end_ns - first.begin_ns) - mean;
   if (more < kLeastNs ||

@@ -47,7 +47,7 @@ PathSummary SummarizePaths(const std::vector<RoundPath>& paths) {
     AddWorkers(path, workers);
   }
   for (auto& [worker, series] : workers) {
-    series.summary.median_slack_ns = MedianOf(std::move(series.slack));
+    if (!series.slack.empty()) series.summary.median_slack_ns = MedianOf(std::move(series.slack));
     series.summary.median_drag_ns = MedianOf(std::move(series.drag));
     summary.workers.push_back(series.summary);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/round_path.h"
@@ -12,8 +13,8 @@ namespace interlude {
 struct WorkerPathSummary {
   int32_t worker = 0;
   uint32_t rounds = 0;
-  uint32_t rounds_on_path = 0;  // in which some piece of the path was its own
-  double median_slack_ns = 0;   // over the rounds in which its slack is limited
+  uint32_t rounds_on_path = 0;            // in which some piece of the path was its own
+  std::optional<double> median_slack_ns;  // over the rounds in which its slack is limited
   double median_drag_ns = 0;
   int64_t drag_ns = 0;          // sum: what being no slower than the median would have saved in all
   double largest_error_ns = 0;  // of its clock

@@ -107,6 +107,7 @@ struct TypicalRound {
 
 /// Rounds whose spans and stamps a summary keeps.
 inline constexpr size_t kDrawnRounds = 24;
+inline constexpr size_t kMostUnrecorded = 10'000;
 
 struct RunSummary {
   std::map<std::string, std::string> meta;
@@ -115,7 +116,8 @@ struct RunSummary {
   std::vector<RoundPath> paths;          // of the same rounds, in the same order
   std::vector<WorkerRoundCause> causes;  // why a worker was slow in a round, by round and worker
   std::vector<Finding> findings;         // what saves most first
-  /// Committed rounds without a record: the coordinator was killed before it had written them.
+  /// Committed rounds without a record, the first kMostUnrecorded of them: the coordinator was
+  /// killed before it had written them.
   std::vector<uint32_t> unrecorded_rounds;
   TypicalRound typical;
   std::vector<WorkerSummary> workers;

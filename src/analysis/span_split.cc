@@ -5,7 +5,7 @@
 namespace interlude {
 namespace {
 
-constexpr int64_t kLongest = int64_t{1} << 60;
+constexpr int64_t kLongest = int64_t{1} << 55;  // 416 days: sums over phases stay in range
 
 int64_t Sane(__int128 ns) { return static_cast<int64_t>(std::clamp<__int128>(ns, 0, kLongest)); }
 

@@ -40,12 +40,6 @@ int64_t SavingOf(const std::vector<const WorkerRoundCause*>& members,
   return members.size() == 1 ? drag : std::max(drag, largest - next);
 }
 
-bool IsWorthwhile(int64_t ns, const RoundRecord& round) {
-  return ns >= kWorthwhileNs &&
-         static_cast<double>(ns) >=
-             kWorthwhileShare * static_cast<double>(round.end_ns - round.begin_ns);
-}
-
 std::map<Key, Group> GroupCauses(const FindingContext& context) {
   OfRound by_round;
   for (const WorkerRoundCause& one : context.causes) {

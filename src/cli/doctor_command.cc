@@ -48,9 +48,11 @@ StatusOr<std::string> ReadToEnd(int pipe, std::chrono::milliseconds within) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         due - std::chrono::steady_clock::now());
     pollfd readable{.fd = pipe, .events = POLLIN, .revents = 0};
-    if (left.count() <= 0 || ::poll(&readable, 1, static_cast<int>(left.count())) == 0)
+    const int ready = left.count() <= 0 ? 0 : ::poll(&readable, 1, static_cast<int>(left.count()));
+    if (ready == 0)
       return DeadlineExceededError(
           "interlude-worker took longer than {} ms to say which BLAS it has", within.count());
+    if (ready < 0 && errno == EINTR) continue;
     std::array<char, 256> piece;
     const ssize_t got = ::read(pipe, piece.data(), piece.size());
     if (got == 0) return text;

@@ -32,7 +32,7 @@ struct RunOptions {
   std::string directory;
   std::string listen = "127.0.0.1:0";
   std::string http;  // of the live page; empty: none
-  int threads = 0;  // 0: not given
+  int threads = 0;   // 0: not given
   bool quiet = false;
 };
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -56,12 +57,13 @@ StatusOr<std::unique_ptr<RunDatabase>> OpenRun(const std::string& directory) {
 }
 
 Status WriteTimeline(const TraceCommandOptions& options) {
+  std::optional<RoundRange> range;
+  if (!options.rounds.empty()) {
+    INTERLUDE_ASSIGN_OR_RETURN(range, ParseRounds(options.rounds));
+  }
   INTERLUDE_ASSIGN_OR_RETURN(const auto database, OpenRun(options.directory));
   INTERLUDE_ASSIGN_OR_RETURN(TraceRun run, ReadTraceRun(*database));
-  if (!options.rounds.empty()) {
-    INTERLUDE_ASSIGN_OR_RETURN(const RoundRange range, ParseRounds(options.rounds));
-    INTERLUDE_RETURN_IF_ERROR(KeepRounds(run, range.first, range.last));
-  }
+  if (range) INTERLUDE_RETURN_IF_ERROR(KeepRounds(run, range->first, range->last));
   const bool perfetto = options.format == "perfetto";
   const TraceClocks clocks = options.clock == "raw" ? TraceClocks::kRaw : TraceClocks::kCorrected;
   INTERLUDE_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(options.out));

@@ -25,6 +25,13 @@ RoundRecord MakeRecord(const RoundExchange& exchange, const Hash128& root) {
   return record;
 }
 
+size_t EntriesIn(const Account& account) {
+  size_t entries = account.spans.size() + account.stamps.size() + account.samples.size() +
+                   account.memory.size() + account.probes.size();
+  for (const ChunkStamps& stamps : account.stamps) entries += stamps.stamps.size();
+  return entries;
+}
+
 double LongestSeconds(const std::vector<Span>& spans, Phase phase) {
   double longest = 0;
   for (const Span& span : spans) {
@@ -114,6 +121,16 @@ void LedgerBook::Sort(Account account) {
 }
 
 void LedgerBook::WorkerAccount(WorkerId worker, Account account) {
+  const size_t before = std::exchange(taken_[worker], taken_[worker] + EntriesIn(account));
+  if (taken_[worker] > kMostEntriesOfAWorker) {
+    if (before <= kMostEntriesOfAWorker) {
+      LogWarning(
+          "worker {} has sent more than {} records since the last round ended; the rest is "
+          "dropped",
+          worker, kMostEntriesOfAWorker);
+    }
+    return;
+  }
   for (Span& span : account.spans) span.recorded_by = worker;
   for (ChunkStamps& stamps : account.stamps) stamps.recorded_by = worker;
   for (ProcessSample& sample : account.samples) sample.recorded_by = worker;
@@ -134,7 +151,13 @@ void LedgerBook::Merged(uint32_t round, const std::vector<WorkerId>& contributor
   }
 }
 
+void LedgerBook::Restored(uint32_t committed_rounds) {
+  newest_ = committed_rounds;
+  first_open_ = committed_rounds + 1;
+}
+
 void LedgerBook::Report(WorkerId worker, RoundReportMessage report) {
+  if (report.round < first_open_) return WorkerAccount(worker, std::move(report.account));
   OpenRound& open = open_[report.round];
   if (std::any_of(open.workers.begin(), open.workers.end(),
                   [&](const WorkerRoundRecord& known) { return known.worker == worker; })) {
@@ -171,6 +194,7 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   OpenRound open = std::move(open_[exchange.round()]);
   open_.erase(exchange.round());
   first_open_ = exchange.round() + 1;
+  taken_.clear();
 
   RoundRecord record = MakeRecord(exchange, root);
   for (WorkerRoundRecord& worker : open.workers) {

@@ -36,6 +36,8 @@ class LedgerBook {
   void Left(WorkerId worker, const std::string& reason);
   void Event(const std::string& kind, WorkerId worker, const std::string& text);
 
+  /// The run goes on after so many rounds: the coordinator was started again.
+  void Restored(uint32_t committed_rounds);
   /// Rounds up to this one may have spans.
   void RoundStarted(uint32_t round) { newest_ = round; }
   /// What a worker recorded, as it sent it; it is the worker's whatever it claims, and spans and
@@ -43,7 +45,8 @@ class LedgerBook {
   void WorkerAccount(WorkerId worker, Account account);
   /// What the merge of a chunk did to each contributor.
   void Merged(uint32_t round, const std::vector<WorkerId>& contributors, const MergeReport& report);
-  /// A second report of a worker for a round counts for nothing.
+  /// A second report of a worker for a round counts for nothing, and of one for a round that has
+  /// ended only the account.
   void Report(WorkerId worker, RoundReportMessage report);
 
   /// Writes the round and returns its line for the observer.
@@ -79,6 +82,9 @@ class LedgerBook {
   std::map<WorkerId, WorkerRecord> joined_;  // who is here
   std::map<uint32_t, OpenRound> open_;
   ClockBook clocks_;
+  /// How much each worker has sent since a round ended last, and the most that is kept of it.
+  static constexpr size_t kMostEntriesOfAWorker = 6 * kMaxStamps;
+  std::map<WorkerId, size_t> taken_;
   uint32_t first_open_ = kFirstRound;
   uint32_t newest_ = kBeforeRounds;
   Account loose_;  // of no round, or of rounds that were written already

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
 namespace interlude {
 namespace {
 
@@ -43,6 +47,65 @@ TEST_F(LedgerBookTest, ARoundsLineHasTheLongestTrainingAndTheShortestExchange) {
 TEST_F(LedgerBookTest, WithoutExchangeSpansTheLineHasNoExchangeRatherThanNought) {
   Report(0, {SpanOf(Phase::kTrain, 0, 80)});
   EXPECT_EQ(EndRound().exchange_seconds, std::nullopt);
+}
+
+/// A book whose database can be looked at once it is closed.
+class WrittenBook : public ::testing::Test {
+ protected:
+  WrittenBook()
+      : path_(testing::TempDir() + "book-" +
+              testing::UnitTest::GetInstance()->current_test_info()->name() + ".db") {
+    for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path_ + suffix).c_str());
+    book_.emplace(*RunDatabase::Create(path_), recorder_, clock_);
+  }
+  std::unique_ptr<RunDatabase> Closed() {
+    book_->Close();
+    book_.reset();
+    return *RunDatabase::OpenReadOnly(path_);
+  }
+
+  const std::string path_;
+  ManualClock clock_;
+  Recorder recorder_;
+  std::optional<LedgerBook> book_;
+};
+
+TEST_F(WrittenBook, AReportOfARoundThatHasEndedLeavesItsAccountAndNoPart) {
+  book_->RoundStarted(1);
+  book_->EndRound(RoundExchange(1, 1, false, {0}, Nanoseconds{0}), Hash128{}, 3);
+  for (int i = 0; i < 2; ++i) {
+    RoundReportMessage late{.round = 1, .root = {}, .samples = 5};
+    late.account.spans = {SpanOf(Phase::kTrain, 0, 80)};
+    book_->Report(0, late);
+  }
+  const auto database = Closed();
+  EXPECT_TRUE(database->WorkerRounds()->empty());
+  EXPECT_EQ(std::ranges::count(*database->Spans(), Phase::kTrain, &Span::phase), 2);
+}
+
+TEST_F(WrittenBook, AfterARestartSpansOfEarlierRoundsAreKept) {
+  book_->Restored(5);
+  Span span = SpanOf(Phase::kTrain, 0, 80);
+  span.round = 5;
+  Span not_begun = span;
+  not_begun.round = 7;
+  book_->WorkerAccount(0, {.spans = {span, not_begun}});
+  const auto database = Closed();
+  ASSERT_EQ(database->Spans()->size(), 1u);
+  EXPECT_EQ(database->Spans()->at(0).round, 5u);
+}
+
+TEST_F(WrittenBook, OfAWorkerThatSendsWithoutEndTheRestIsDroppedUntilTheRoundEnds) {
+  const ChunkStamps most{
+      .phase = Phase::kEncode, .round = 1, .stamps = std::vector<ChunkStamp>(kMaxStamps)};
+  book_->RoundStarted(1);
+  for (int i = 0; i < 8; ++i) book_->WorkerAccount(0, {.stamps = {most}});
+  book_->WorkerAccount(1, {.spans = {SpanOf(Phase::kTrain, 0, 80)}});
+  book_->EndRound(RoundExchange(1, 1, false, {0, 1}, Nanoseconds{0}), Hash128{}, 3);
+  book_->WorkerAccount(0, {.spans = {SpanOf(Phase::kTrain, 0, 80)}});
+  const auto database = Closed();
+  EXPECT_EQ(database->Stamps()->size(), 5u);
+  EXPECT_EQ(std::ranges::count(*database->Spans(), Phase::kTrain, &Span::phase), 2);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ void RoundThread::Restore(RecoveredRun run) {
   base_stored_ = true;
   snapshot_ = run.snapshot_round;
   machine_.Restore(MachineOf(run), now, kReturnPatience);
+  book_.Restored(run.committed_rounds);
   RestoreSyncs(run);
   if (!run.open_members.empty()) RestoreOpenRound(run);
   shared_.SetExchange(exchange_);

@@ -61,17 +61,21 @@ bool WriteMessage(SessionStream& stream, const interlude::Session& session,
 Status ReadMessages(SessionStream& stream, const std::shared_ptr<interlude::Session>& session,
                     SharedState& shared) {
   MessageRate rate;
+  uint32_t newest_report = 0;
   v1::WorkerMessage proto;
   while (!session->dropped && stream.Read(&proto)) {
     INTERLUDE_ASSIGN_OR_RETURN(WorkerMessage message, FromProto(proto));
     const auto* report = std::get_if<RoundReportMessage>(&message);
-    if (report != nullptr) {
-      const int64_t now = shared.clock.Now().count();
-      shared.recorder.Record(SpanAbout(*session, Phase::kReport, report->round, now, now));
-    }
-    if (!rate.Take(shared.clock.Now(), report != nullptr)) {
+    const bool fresh = report != nullptr && report->round > newest_report;
+    const Nanoseconds now = shared.clock.Now();
+    if (!rate.Take(now, fresh)) {
       return ResourceExhaustedError("it said more than {} messages within {} s", MessageRate::kMost,
                                     MessageRate::kWithin.count());
+    }
+    if (fresh) {
+      newest_report = report->round;
+      shared.recorder.Record(
+          SpanAbout(*session, Phase::kReport, report->round, now.count(), now.count()));
     }
     if (!shared.events.Push(WorkerSaidEvent{session, std::move(message), proto.number()})) break;
   }

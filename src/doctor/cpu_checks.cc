@@ -94,15 +94,17 @@ Check CheckThrottling(const std::map<std::string, CpuThrottling>& before,
         "from a busy machine";
     return check;
   }
+  // The largest, not the sum: one hierarchy may be found under several names.
   double now_s = 0;
   double total_s = 0;
   int64_t periods = 0;
   for (const auto& [directory, throttling] : after) {
-    total_s += static_cast<double>(throttling.throttled_ns) / 1e9;
-    periods += throttling.periods;
+    total_s = std::max(total_s, static_cast<double>(throttling.throttled_ns) / 1e9);
+    periods = std::max(periods, throttling.periods);
     const auto earlier = before.find(directory);
     if (earlier == before.end()) continue;
-    now_s += static_cast<double>(throttling.throttled_ns - earlier->second.throttled_ns) / 1e9;
+    const int64_t grown_ns = throttling.throttled_ns - earlier->second.throttled_ns;
+    now_s = std::max(now_s, static_cast<double>(grown_ns) / 1e9);
   }
   check.values = {{"now_seconds", now_s},
                   {"total_seconds", total_s},

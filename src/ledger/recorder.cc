@@ -79,12 +79,13 @@ void PhaseTimer::End(Nanoseconds begin, std::optional<uint32_t> chunk, const Thr
   span_.run_delay_ns += used.run_delay_ns;
   const int64_t awake = used.cpu_ns + used.run_delay_ns;
   span_.blocked_ns += std::max<int64_t>(0, (now - begin).count() - awake);
-  if (chunk.has_value()) stamps_.push_back({*chunk, begin.count(), now.count()});
+  if (chunk.has_value() && stamps_.size() < kMaxStamps)
+    stamps_.push_back({*chunk, begin.count(), now.count()});
 }
 
 void PhaseTimer::AddStamp(uint32_t chunk, Nanoseconds begin, Nanoseconds end) {
   MutexLock lock(mutex_);
-  stamps_.push_back({chunk, begin.count(), end.count()});
+  if (stamps_.size() < kMaxStamps) stamps_.push_back({chunk, begin.count(), end.count()});
 }
 
 void PhaseTimer::AddBytes(uint64_t bytes) {

@@ -23,7 +23,8 @@ struct SamplerOptions {
 };
 
 /// Gives itself a two-thousandth of one CPU for samples and as much for memory (besides the first
-/// 20 ms): where that is not enough, they come less often. Any thread.
+/// 20 ms): where that is not enough, they come less often. What SampleNow asks for comes on top.
+/// Any thread.
 class Sampler {
  public:
   /// Begins to sample: the first interval begins now. `clock` outlives the sampler.

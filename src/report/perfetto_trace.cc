@@ -17,12 +17,15 @@ constexpr uint32_t kWorkerClock = 64;
 constexpr uint32_t kTraceClockSequence = 1'000'000;
 /// Between two snapshots Perfetto knows no drift: at 20 parts in a million a second makes 20 µs.
 constexpr int64_t kSnapshotEveryNs = 1'000'000'000;
+constexpr int64_t kMostSnapshots =
+    100'000;  // of a process; of longer traces they lie farther apart
 
 /// What Perfetto remembers of a process's packets, and so what need not be said again.
 struct Sequence {
   uint32_t id = 0;
   std::optional<ClockEstimate> clock;
   int64_t begin_ns = 0;  // of the first snapshot
+  int64_t step_ns = kSnapshotEveryNs;
   bool begun = false;
   std::unordered_map<std::string, uint64_t> event_names;
   std::unordered_map<std::string_view, uint64_t> argument_names;
@@ -36,8 +39,8 @@ struct Track {
 /// The coordinator's time that Perfetto makes of a time by the last snapshot before it.
 int64_t ByLastSnapshot(const Sequence& sequence, int64_t ns) {
   if (!sequence.clock) return ns;
-  const int64_t steps = std::max<int64_t>(0, (ns - sequence.begin_ns) / kSnapshotEveryNs);
-  const int64_t snapshot_ns = sequence.begin_ns + steps * kSnapshotEveryNs;
+  const int64_t steps = std::max<int64_t>(0, (ns - sequence.begin_ns) / sequence.step_ns);
+  const int64_t snapshot_ns = sequence.begin_ns + steps * sequence.step_ns;
   return sequence.clock->ToCoordinator(snapshot_ns) + (ns - snapshot_ns);
 }
 
@@ -103,6 +106,8 @@ void PerfettoSink::AddProcess(const TraceProcess& process) {
   sequence.id = static_cast<uint32_t>(sequences_.size());
   sequence.clock = process.clock;
   sequence.begin_ns = process.begin_ns;
+  sequence.step_ns =
+      std::max(kSnapshotEveryNs, (process.end_ns - process.begin_ns) / kMostSnapshots);
   tracks_[process.track] = {&sequence};
   if (sequences_.size() == 1) PutTraceClock(process.begin_ns);
   pb::TracePacket packet;
@@ -127,13 +132,13 @@ void PerfettoSink::PutTraceClock(int64_t ns) {
 }
 
 void PerfettoSink::PutSnapshots(Sequence& sequence, int64_t end_ns) {
-  for (int64_t ns = sequence.begin_ns;; ns += kSnapshotEveryNs) {
+  for (int64_t ns = sequence.begin_ns;; ns += sequence.step_ns) {
     pb::TracePacket packet;
     AddClock(*packet.mutable_clock_snapshot(), kWorkerClock, ns);
     AddClock(*packet.mutable_clock_snapshot(), pb::BUILTIN_CLOCK_MONOTONIC,
              sequence.clock->ToCoordinator(ns));
     Put(sequence, packet);
-    if (end_ns - ns < kSnapshotEveryNs) return;
+    if (end_ns - ns < sequence.step_ns) return;
   }
 }
 

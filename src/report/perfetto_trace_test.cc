@@ -192,6 +192,14 @@ TEST(PerfettoTrace, PutsAWorkersTimesWhereItsClockEstimatePutsThem) {
   EXPECT_EQ(seen, kTraceRounds);
 }
 
+TEST(PerfettoTrace, AProcessThatClaimsYearsHasABoundedNumberOfSnapshots) {
+  std::ostringstream out;
+  const auto sink = MakePerfettoSink(out);
+  sink->AddProcess({0, 1, "worker 0", TraceTestClock(), 0, int64_t{1} << 55});
+  sink->Finish();
+  EXPECT_LT(out.str().size(), 10'000'000u);
+}
+
 TEST(PerfettoTrace, KeepsSlicesWholeWhereASnapshotSetsTheClockBack) {
   std::ostringstream out;
   const auto sink = MakePerfettoSink(out);

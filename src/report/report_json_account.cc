@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "ledger/span_math.h"
+
 namespace interlude::internal {
 namespace {
 
@@ -52,7 +54,7 @@ class MemoryOverTime {
     const std::vector<int64_t> times = Times();
     Json seconds = Json::array(), rss = Json::array(), owners = Json::object();
     for (const int64_t at_ns : times) {
-      seconds.push_back(static_cast<double>(at_ns - times.front()) * 1e-9);
+      seconds.push_back(SecondsBetween(times.front(), at_ns));
       rss.push_back(rss_.at(at_ns));
     }
     for (const auto& [owner, records] : owners_) {

@@ -91,7 +91,8 @@ std::string PathWorkersTable(const RunSummary& run) {
               1);
   for (const WorkerPathSummary& worker : summary.workers) {
     table.Add({std::to_string(worker.worker), std::to_string(worker.rounds),
-               std::to_string(worker.rounds_on_path), Milliseconds(worker.median_slack_ns),
+               std::to_string(worker.rounds_on_path),
+               worker.median_slack_ns ? Milliseconds(*worker.median_slack_ns) : "-",
                Milliseconds(worker.median_drag_ns),
                Milliseconds(static_cast<double>(worker.drag_ns)),
                fmt::format("{:.3f}{}", worker.largest_error_ns / 1e6,

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "ledger/span_math.h"
 #include "report/tensorboard_subset.pb.h"
 
 namespace interlude {
@@ -76,7 +77,7 @@ class EventFile {
   void Begin(uint32_t step, int64_t at_ns) {
     event_.Clear();
     event_.set_step(step);
-    event_.set_wall_time(started_at_ + static_cast<double>(at_ns - start_ns_) / 1e9);
+    event_.set_wall_time(started_at_ + SecondsBetween(start_ns_, at_ns));
   }
   void Scalar(std::string tag, std::optional<double> value) {
     if (!value) return;

@@ -11,8 +11,16 @@
 namespace interlude {
 namespace {
 
+// Whatever a library throws: the flag that somebody is making the text must fall again.
+StatusOr<int64_t> VersionOf(TextSource& source) {
+  try {
+    return source.Version();
+  } catch (const std::exception& error) {
+    return InternalError("looking for a newer text: {}", error.what());
+  }
+}
+
 FreshText::Result MakeTagged(TextSource& source) {
-  // Whatever a library throws: the flag that somebody is making it must fall again.
   try {
     INTERLUDE_ASSIGN_OR_RETURN(std::string text, source.Make());
     const std::string hash = HashBytes(std::as_bytes(std::span(text))).ToHex();
@@ -45,7 +53,7 @@ std::optional<FreshText::Result> FreshText::Ready() {
 FreshText::Made FreshText::Make(TextSource& source, std::optional<int64_t> known_version) const {
   const Nanoseconds begin = clock_.Now();
   // Before the text, so that what is written meanwhile counts as newer.
-  const StatusOr<int64_t> version = source.Version();
+  const StatusOr<int64_t> version = VersionOf(source);
   if (!version.ok()) return {Result(version.status()), {}, begin + kLeastPause};
   if (known_version == *version) return {std::nullopt, *version, begin};
   Result result = MakeTagged(source);

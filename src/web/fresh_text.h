@@ -31,7 +31,8 @@ class FreshText {
  public:
   /// At least this long between the end of one making and the begin of the next.
   static constexpr Nanoseconds kLeastPause = std::chrono::seconds(1);
-  /// And at least so many times what the last one took: at most a tenth of one CPU goes into it.
+  /// And at least so many times what the last one took: at most a tenth of one CPU goes into
+  /// each text.
   static constexpr int kPauseFactor = 9;
 
   explicit FreshText(const Clock& clock) : clock_(clock) {}

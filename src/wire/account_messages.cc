@@ -12,6 +12,9 @@ namespace interlude::internal {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+// Beyond these a clock or a figure is wrong, and sums of them could overflow.
+constexpr int64_t kLatestNs = int64_t{1} << 60;   // 36 years since the machine started
+constexpr int64_t kLongestNs = int64_t{1} << 55;  // 416 days
 
 StatusOr<Phase> ReadPhase(uint32_t number) {
   INTERLUDE_RETURN_IF_ERROR(CheckRange("phase", number, 1, kFirstCoordinatorPhase - 1));
@@ -39,13 +42,12 @@ v1::Span ToProto(const Span& span) {
 
 StatusOr<Span> Read(const v1::Span& proto) {
   INTERLUDE_ASSIGN_OR_RETURN(const Phase phase, ReadPhase(proto.phase()));
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("begin_ns", proto.begin_ns(), 0, kMost));
-  INTERLUDE_RETURN_IF_ERROR(
-      CheckRange("duration_ns", proto.duration_ns(), 0, kMost - proto.begin_ns()));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("begin_ns", proto.begin_ns(), 0, kLatestNs));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("duration_ns", proto.duration_ns(), 0, kLongestNs));
   INTERLUDE_RETURN_IF_ERROR(CheckRange("busy_ns", proto.busy_ns(), 0, proto.duration_ns()));
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("cpu_ns", proto.cpu_ns(), 0, kMost));
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("run_delay_ns", proto.run_delay_ns(), 0, kMost));
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("blocked_ns", proto.blocked_ns(), 0, kMost));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("cpu_ns", proto.cpu_ns(), 0, kLatestNs));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("run_delay_ns", proto.run_delay_ns(), 0, kLatestNs));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("blocked_ns", proto.blocked_ns(), 0, kLatestNs));
   INTERLUDE_RETURN_IF_ERROR(CheckAtMost("bytes", proto.bytes(), static_cast<uint64_t>(kMost)));
   return Span{.phase = phase,
               .round = proto.round(),
@@ -83,13 +85,13 @@ v1::ProcessSample ToProto(const ProcessSample& sample) {
 }
 
 StatusOr<ProcessSample> Read(const v1::ProcessSample& proto) {
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("at_ns", proto.at_ns(), 0, kMost));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("at_ns", proto.at_ns(), 0, kLatestNs));
   ProcessSample sample{.at_ns = proto.at_ns()};
   // A newer worker has more figures; those of an older one that are missing stay unknown.
   const int known = std::min(proto.values_size(), static_cast<int>(kSampleFields.size()));
   for (int i = 0; i < known; ++i) {
     const SampleField& field = kSampleFields[static_cast<size_t>(i)];
-    INTERLUDE_RETURN_IF_ERROR(CheckRange(field.name, proto.values(i), kUnknownFigure, kMost));
+    INTERLUDE_RETURN_IF_ERROR(CheckRange(field.name, proto.values(i), kUnknownFigure, kLatestNs));
     sample.*field.value = proto.values(i);
   }
   return sample;
@@ -104,7 +106,7 @@ v1::MemoryRecord ToProto(const MemoryRecord& record) {
 }
 
 StatusOr<MemoryRecord> Read(const v1::MemoryRecord& proto) {
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("at_ns", proto.at_ns(), 0, kMost));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("at_ns", proto.at_ns(), 0, kLatestNs));
   INTERLUDE_RETURN_IF_ERROR(CheckText("owner", proto.owner(), kMaxOwnerBytes));
   INTERLUDE_RETURN_IF_ERROR(CheckRange("bytes", proto.bytes(), 0, kMost));
   return MemoryRecord{.at_ns = proto.at_ns(), .owner = proto.owner(), .bytes = proto.bytes()};
@@ -121,13 +123,13 @@ v1::ClockProbe ToProto(const ClockProbe& probe) {
 }
 
 StatusOr<ClockProbe> Read(const v1::ClockProbe& proto) {
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("sent_ns", proto.sent_ns(), 0, kMost));
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("received_ns", proto.received_ns(), 0, kMost));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("sent_ns", proto.sent_ns(), 0, kLatestNs));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("received_ns", proto.received_ns(), 0, kLatestNs));
   INTERLUDE_RETURN_IF_ERROR(
-      CheckRange("returned_after_ns", proto.returned_after_ns(), 0, kMost - proto.sent_ns()));
+      CheckRange("returned_after_ns", proto.returned_after_ns(), 0, kLongestNs));
   INTERLUDE_RETURN_IF_ERROR(
-      CheckRange("answered_after_ns", proto.answered_after_ns(), 0, kMost - proto.received_ns()));
-  INTERLUDE_RETURN_IF_ERROR(CheckRange("run_delay_ns", proto.run_delay_ns(), 0, kMost));
+      CheckRange("answered_after_ns", proto.answered_after_ns(), 0, kLongestNs));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("run_delay_ns", proto.run_delay_ns(), 0, kLatestNs));
   return ClockProbe{.sent_ns = proto.sent_ns(),
                     .received_ns = proto.received_ns(),
                     .replied_ns = proto.received_ns() + proto.answered_after_ns(),
@@ -154,6 +156,12 @@ Status ReadAll(std::string_view name, const Protos& protos, int most, std::vecto
   return OkStatus();
 }
 
+Status CheckStampCount(const std::vector<ChunkStamps>& all) {
+  size_t count = 0;
+  for (const ChunkStamps& stamps : all) count += stamps.stamps.size();
+  return CheckAtMost("the number of stamps", count, 8 * kMaxStamps);
+}
+
 }  // namespace
 
 void FillAccount(const Account& account, v1::Account& proto) {
@@ -169,6 +177,7 @@ StatusOr<Account> ReadAccount(const v1::Account& proto) {
   INTERLUDE_RETURN_IF_ERROR(ReadAll("span", proto.spans(), kMaxSpansPerMessage, account.spans));
   INTERLUDE_RETURN_IF_ERROR(
       ReadAll("entry of stamp", proto.stamps(), kMaxSpansPerMessage, account.stamps));
+  INTERLUDE_RETURN_IF_ERROR(CheckStampCount(account.stamps));
   INTERLUDE_RETURN_IF_ERROR(
       ReadAll("sample", proto.samples(), kMaxSamplesPerMessage, account.samples));
   INTERLUDE_RETURN_IF_ERROR(

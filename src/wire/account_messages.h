@@ -12,8 +12,8 @@ namespace interlude::internal {
 void FillAccount(const Account& account, v1::Account& proto);
 
 /// InvalidArgument, naming the entry, for more entries than convert.h allows, an unknown or
-/// coordinator's phase, negative times, an end beyond 64 bits, more busy time than a span is long,
-/// stamps that cannot be decoded, or a name that is too long.
+/// coordinator's phase, negative times, times beyond 36 years or 416 days long, more busy time than
+/// a span is long, stamps that cannot be decoded, or a name that is too long.
 StatusOr<Account> ReadAccount(const v1::Account& proto);
 
 }  // namespace interlude::internal

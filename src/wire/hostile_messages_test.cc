@@ -168,6 +168,8 @@ TEST(HostileMessages, SpansAreChecked) {
   refuse([](v1::Span& s) { s.set_duration_ns(-1); }, "duration_ns is -1");
   refuse([](v1::Span& s) { s.set_duration_ns(std::numeric_limits<int64_t>::max()); },
          "duration_ns is");
+  refuse([](v1::Span& s) { s.set_duration_ns(int64_t{1} << 56); }, "duration_ns is");
+  refuse([](v1::Span& s) { s.set_begin_ns(int64_t{1} << 61); }, "begin_ns is");
   refuse([](v1::Span& s) { s.set_busy_ns(6); }, "busy_ns is 6, but must be 0 to 5");
   refuse([](v1::Span& s) { s.set_busy_ns(-1); }, "busy_ns is -1");
   refuse([](v1::Span& s) { s.set_cpu_ns(-1); }, "cpu_ns is -1");

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <utility>
 
+#include "base/address.h"
 #include "base/cpu_quota.h"
 #include "base/host_name.h"
 #include "base/log.h"
 #include "base/resident_memory.h"
 #include "base/version.h"
 #include "protocol/worker_session.h"
-#include "base/address.h"
 #include "worker/catch_up.h"
 #include "worker/channels.h"
 #include "worker/clock_prober.h"
