@@ -86,6 +86,21 @@ TEST(FindingsTest, WorkersThatAreSlowForTheSameReasonAreOneFinding) {
   EXPECT_GT(findings[0].saves_ns_per_round, 1'500'000'000) << "both together";
 }
 
+TEST(FindingsTest, NobodyIsTheSlowOneWhereItIsAnotherInEachRound) {
+  FindingExample example;
+  for (uint32_t round = 2; round <= 12; ++round)
+    example.world.Set(static_cast<int32_t>(round % 3), round, Phase::kTrain, {2000, 1, 1200});
+  const std::vector<Finding> findings = example.Find();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].text, StartsWith("now one, now another of workers 0, 1 and 2 takes "));
+  EXPECT_THAT(findings[0].try_this, StartsWith("No one machine"));
+
+  FindingExample mostly_one;
+  for (uint32_t round = 2; round <= 12; ++round)
+    mostly_one.world.Set(round % 4 == 0 ? 0 : 1, round, Phase::kTrain, {2000, 1, 1200});
+  EXPECT_THAT(mostly_one.Find().at(0).text, StartsWith("workers 0 and 1 take "));
+}
+
 TEST(FindingsTest, TheyAreSortedByWhatTheySaveAndWrongResultsComeFirst) {
   FindingExample example = FindingExamples().front();
   example.differing_hash = true;

@@ -18,6 +18,16 @@ struct Group {
   std::set<int32_t> workers;
   std::set<uint32_t> rounds;
   int64_t saving_ns = 0;
+
+  /// One a round, and most of them another than the worker that is in it most often: nobody is the
+  /// slow one.
+  bool Rotates() const {
+    if (workers.size() < 2 || members.size() > rounds.size()) return false;
+    std::map<int32_t, size_t> times;
+    size_t most = 0;
+    for (const WorkerRoundCause* one : members) most = std::max(most, ++times[one->worker]);
+    return 3 * most <= 2 * members.size();
+  }
 };
 
 Phase MainPhase(const Cause& cause) { return cause.phases.front().phase; }
@@ -118,13 +128,14 @@ std::string Advice(CauseKind kind) {
 }
 
 std::string Slowness(const Group& group, const PhaseExcess& phase, bool against_itself) {
-  const bool one = group.workers.size() == 1;
+  const bool one = group.workers.size() == 1 || group.Rotates();
   const std::string figures = fmt::format("{} against {}, in {}", Duration(phase.taken_ns),
                                           Duration(phase.median_ns), RoundsText(group.rounds));
   const double times = static_cast<double>(phase.taken_ns) /
                        static_cast<double>(std::max<int64_t>(1, phase.median_ns));
   const std::string than = against_itself ? "in its own median round" : "as the median worker";
-  const std::string text = WorkersText(group.workers);
+  const std::string text =
+      (group.Rotates() ? "now one, now another of " : "") + WorkersText(group.workers);
   if (phase.median_ns == 0 || times > 1000)
     return fmt::format(
         "{} {} much longer to {} {} ({})", text, one ? "takes" : "take", PhaseName(phase.phase),
@@ -177,7 +188,10 @@ Finding MakeFinding(const Key& key, const Group& group, const FindingContext& co
   }
   if (key.first == CauseKind::kNeighbours) ShareHosts(context, group.workers, finding);
   finding.records = Query(group, key.second);
-  finding.try_this = Advice(key.first);
+  finding.try_this =
+      group.Rotates()
+          ? "No one machine is the slow one: more local steps a round even such differences out."
+          : Advice(key.first);
   return finding;
 }
 

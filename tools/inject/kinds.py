@@ -67,7 +67,7 @@ class Disk(Kind):
 
 class Memory(Kind):
     name, cause = "memory", "memory"
-    settings = {"model.synthetic_map_mb": 64}
+    settings = {"model.synthetic_map_mb": 32}
 
     def start(self):
         self.place.cgroup.set_memory(scarce=True)
@@ -98,12 +98,15 @@ class Latency(Kind):
 
 class Loss(Kind):
     name, cause, far = "loss", "latency_or_loss", True
+    settings = {"model.synthetic_params": 6_000_000}  # bytes enough that some are lost in each round
 
     def start(self):
+        self.place.link.tell("delay 10")  # with none, what is lost is sent again in no time
         self.place.link.tell("loss 0.05")
 
     def stop(self):
         self.place.link.tell("loss 0")
+        self.place.link.tell("delay 0")
 
 
 INJECTED = [Quota, Neighbour, OwnThreads, Disk, Bandwidth, Latency, Loss, Memory]
