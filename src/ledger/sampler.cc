@@ -9,12 +9,9 @@ namespace interlude {
 namespace {
 
 constexpr Nanoseconds kSampleEvery = std::chrono::seconds(1);
-constexpr Nanoseconds kMemoryEvery = std::chrono::seconds(2);
 constexpr Nanoseconds kNoNews = std::chrono::milliseconds(250);
 /// Of what something costs: how long to wait until it is done again.
 constexpr int64_t kRest = 2000;
-/// The first looks at memory, which nothing is remembered for, are free.
-constexpr int64_t kFreeMemoryCpuNs = 20'000'000;
 
 }  // namespace
 
@@ -22,8 +19,7 @@ Sampler::Sampler(const SamplerOptions& options, const Clock& clock)
     : options_(options),
       clock_(clock),
       last_(ReadSample(clock, options.tcp)),
-      begun_(last_.at),
-      memory_due_(last_.at),
+      looks_(last_.at),
       due_(last_.at + kSampleEvery),
       sampled_at_(last_.at),
       thread_([this] { Loop(); }) {}
@@ -67,18 +63,17 @@ void Sampler::Sample(Nanoseconds now, bool all) {
     due_ = now + std::max(kSampleEvery, Nanoseconds(cost * kRest));
     cpu_ns_ += cost;
   }
-  if (all || now >= memory_due_) SampleMemory(now);
+  if (all || looks_.IsDue(now, sample.rss_bytes)) SampleMemory(now, sample);
 }
 
-void Sampler::SampleMemory(Nanoseconds now) {
+void Sampler::SampleMemory(Nanoseconds now, const ProcessSample& sample) {
   const int64_t begin = ReadThreadTimes().cpu_ns;
   const std::optional<ResidentMemory> memory = memory_.Read();
   MutexLock lock(mutex_);
-  if (memory) store_.AddMemory(options_.recorded_by, clock_.Now().count(), memory->owners);
+  // At the sample's time: both are of one moment.
+  if (memory) store_.AddMemory(options_.recorded_by, sample.at_ns, memory->owners);
   const int64_t cost = ReadThreadTimes().cpu_ns - begin;
-  memory_cpu_ns_ += cost;
-  memory_due_ = std::max(now + kMemoryEvery,
-                         begun_ + Nanoseconds((memory_cpu_ns_ - kFreeMemoryCpuNs) * kRest));
+  looks_.Looked(now, sample.rss_bytes, cost);
   cpu_ns_ += cost;
 }
 

@@ -1,5 +1,5 @@
-// Takes a sample of this process every second, and an account of its memory every second one, on a
-// thread of its own, and keeps them until they are taken.
+// Takes a sample of this process every second, and an account of its memory every second one and
+// where it has moved, on a thread of its own, and keeps them until they are taken.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "base/resident_memory.h"
 #include "base/tcp_counters.h"
 #include "ledger/account.h"
+#include "ledger/look_schedule.h"
 #include "ledger/sample_reading.h"
 #include "ledger/sample_store.h"
 
@@ -22,8 +23,8 @@ struct SamplerOptions {
   std::optional<TcpPorts> tcp;
 };
 
-/// Gives itself a two-thousandth of one CPU for samples and as much for memory (besides the first
-/// 20 ms): where that is not enough, they come less often. What SampleNow asks for comes on top.
+/// Gives itself a two-thousandth of one CPU for samples and as much for memory (LookSchedule):
+/// where that is not enough, they come less often. What SampleNow asks for comes on top.
 /// Any thread.
 class Sampler {
  public:
@@ -49,7 +50,7 @@ class Sampler {
   void Loop();
   /// Samples what is due at `now`, or all.
   void Sample(Nanoseconds now, bool all);
-  void SampleMemory(Nanoseconds now);
+  void SampleMemory(Nanoseconds now, const ProcessSample& sample);
   bool ShouldSample(Nanoseconds now) INTERLUDE_REQUIRES(mutex_);
 
   const SamplerOptions options_;
@@ -57,9 +58,7 @@ class Sampler {
   // The sampling thread's; after Stop has joined it, the stopping thread's.
   SampleReading last_;
   ResidentMemoryReader memory_;
-  const Nanoseconds begun_;
-  Nanoseconds memory_due_;
-  int64_t memory_cpu_ns_ = 0;
+  LookSchedule looks_;
 
   mutable Mutex mutex_;
   CondVar wake_;

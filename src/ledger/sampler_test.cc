@@ -72,6 +72,26 @@ TEST(SampleStore, ChangesThatFindNoRoomWaitForTheNextTake) {
   EXPECT_EQ(store.Take().memory.size(), 1u);
 }
 
+TEST(LookSchedule, LooksEveryTwoSecondsAndWhereMemoryHasMoved) {
+  LookSchedule looks(seconds(10));
+  EXPECT_TRUE(looks.IsDue(seconds(10), 640));
+  looks.Looked(seconds(10), 640, 1000);
+  EXPECT_FALSE(looks.IsDue(seconds(11), 640));
+  EXPECT_FALSE(looks.IsDue(seconds(11), 650)) << "no more than a 64th";
+  EXPECT_TRUE(looks.IsDue(seconds(11), 651));
+  EXPECT_TRUE(looks.IsDue(seconds(11), 629));
+  EXPECT_TRUE(looks.IsDue(seconds(12), 640));
+}
+
+TEST(LookSchedule, KeepsToItsCostWhateverHappens) {
+  LookSchedule looks(seconds(10));
+  looks.Looked(seconds(10), 640, 20'000'000);  // free
+  EXPECT_TRUE(looks.IsDue(seconds(11), 1280));
+  looks.Looked(seconds(11), 1280, 5'000'000);  // 10 s worth of a two-thousandth
+  EXPECT_FALSE(looks.IsDue(seconds(19), 640));
+  EXPECT_TRUE(looks.IsDue(seconds(20), 640));
+}
+
 TEST(Sampler, TheLastSampleCoversTheTimeUntilItStops) {
   ManualClock clock(seconds(10));
   Sampler sampler({.recorded_by = 3}, clock);
@@ -113,13 +133,16 @@ TEST(Sampler, NamesTheOwnersOfMemory) {
   Sampler sampler({.recorded_by = 1}, clock);
   Buffer buffer("sampled buffer", 8 * kMiB);
   std::memset(buffer.bytes().data(), 1, buffer.size());
+  clock.Advance(seconds(1));
   sampler.Stop();
-  const std::vector<MemoryRecord> memory = sampler.Take().memory;
+  const Account account = sampler.Take();
+  const std::vector<MemoryRecord>& memory = account.memory;
   if (!ExplainResidentMemory()) GTEST_SKIP() << "no page table to read";
   const auto found = std::ranges::find(memory, "sampled buffer", &MemoryRecord::owner);
   ASSERT_NE(found, memory.end());
   EXPECT_GE(found->bytes, 8 * kMiB);
   EXPECT_EQ(found->recorded_by, 1);
+  EXPECT_EQ(found->at_ns, account.samples.back().at_ns) << "of one moment";
 }
 
 }  // namespace
