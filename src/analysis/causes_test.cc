@@ -198,6 +198,13 @@ const Case kCases[] = {
        Add(w, Phase::kUpload, &S::tcp_retransmitted_bytes, 2e4);
      },
      CauseKind::kLatencyOrLoss, Grade::kObserved},
+    {"many losses, whose answers came late",
+     [](CauseWorld& w) {
+       SlowUpload(w, 1090, 47);
+       w.SetRoundTrip(kVictim, 20);
+       Add(w, Phase::kUpload, &S::tcp_retransmitted_bytes, 2e5);
+     },
+     CauseKind::kLatencyOrLoss, Grade::kObserved},
     {"a long way",
      [](CauseWorld& w) {
        SlowUpload(w, 600, 100);

@@ -15,6 +15,10 @@ constexpr int64_t kFartherTimes = 3;
 /// A queue stands in the way when packets need so much longer than the quickest probe.
 constexpr int64_t kQueueNs = 5'000'000;
 constexpr int64_t kQueueTimes = 2;
+/// Where much is lost it is less sure: the last packets of what is sent again wait for an answer
+/// that TCP may delay so long, which the smoothed round trip then contains.
+constexpr int64_t kDelayedAnswerNs = 40'000'000;
+constexpr double kHeavyLossShare = 0.02;
 constexpr double kLossShare = 0.005;
 constexpr int64_t kLossBytes = 4096;
 /// What TCP sends before the first answer: 10 segments.
@@ -28,6 +32,11 @@ struct Link {
   int64_t farther_ns = 0;  // a round trip is so much longer
 };
 
+double LostShare(const HostFigures& host) {
+  return static_cast<double>(host.tcp_retransmitted_bytes) /
+         static_cast<double>(std::max<int64_t>(1, host.tcp_sent_bytes));
+}
+
 Link Look(const PhaseFacts& own, const PhaseFacts& median) {
   const HostFigures& host = own.host;
   Link link;
@@ -38,10 +47,10 @@ Link Look(const PhaseFacts& own, const PhaseFacts& median) {
   }
   // The samples' figures are those of what the worker sends.
   if (own.phase != Phase::kUpload) return link;
-  link.queue = trip >= 0 && host.tcp_round_trip_ns > kQueueTimes * trip + kQueueNs;
-  link.lossy = host.tcp_retransmitted_bytes >= kLossBytes && !link.queue &&
-               static_cast<double>(host.tcp_retransmitted_bytes) >=
-                   kLossShare * static_cast<double>(host.tcp_sent_bytes);
+  const double lost = LostShare(host);
+  const int64_t answer = lost >= kHeavyLossShare ? kDelayedAnswerNs : 0;
+  link.queue = trip >= 0 && host.tcp_round_trip_ns > kQueueTimes * trip + kQueueNs + answer;
+  link.lossy = host.tcp_retransmitted_bytes >= kLossBytes && !link.queue && lost >= kLossShare;
   link.tcp =
       host.tcp_busy_ns >= 0 && host.tcp_receiver_limited_ns >= 0 && host.tcp_sender_limited_ns >= 0;
   return link;
@@ -56,10 +65,8 @@ int64_t RoundTrips(uint64_t bytes) {
 
 void SayLoss(PhaseCase& phase) {
   const HostFigures& host = phase.own.host;
-  const double share = static_cast<double>(host.tcp_retransmitted_bytes) /
-                       static_cast<double>(std::max<int64_t>(1, host.tcp_sent_bytes));
   phase.Say(CauseKind::kLatencyOrLoss,
-            fmt::format("{:.1f} % of its bytes were lost and sent again", 100 * share),
+            fmt::format("{:.1f} % of its bytes were lost and sent again", 100 * LostShare(host)),
             fmt::format("{} of {} were sent again, and no queue stands in the way: packets took "
                         "{}.",
                         Amount(static_cast<double>(host.tcp_retransmitted_bytes)),
