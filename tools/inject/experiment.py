@@ -103,7 +103,12 @@ class Experiment:
                 "--insecure", *(self.kind.victim_options if victim else ("--threads", "1"))], victim)
         self._switch(coordinator)
         if coordinator.end(600) != 0:
-            raise RuntimeError("the run ended badly:\n" + "\n".join(p.text()[-3000:] for p in self.programs))
+            raise RuntimeError("the run ended badly:\n" + self._last_words())
+        if any(worker.end(30) != 0 for worker in self.programs[1:]):
+            raise RuntimeError("a worker did not live to the end:\n" + self._last_words())
+
+    def _last_words(self):
+        return "\n".join(program.text()[-3000:] for program in self.programs)
 
     def _switch(self, coordinator):
         labels = self.labels()

@@ -67,7 +67,7 @@ class Disk(Kind):
 
 class Memory(Kind):
     name, cause = "memory", "memory"
-    settings = {"model.synthetic_map_mb": 32}
+    settings = {"model.synthetic_map_mb": 48}
 
     def start(self):
         self.place.cgroup.set_memory(scarce=True)

@@ -13,7 +13,7 @@ CGROUPS = pathlib.Path("/sys/fs/cgroup")
 CONTROLLERS = ("cpu", "memory", "blkio")
 PREFIX = "interlude-inject-"
 PERIOD_US = 100_000
-MEMORY_ROOM = 12 << 20
+MEMORY_ROOM = 20 << 20
 BURNER = "while :; do :; done"
 
 
