@@ -123,11 +123,42 @@ TEST_F(ProcessTest, TwoRunsOfOneSeedAgree) {
   Process first(Run(2, {"--quiet"}));
   EXPECT_EQ(first.AwaitExit(), kExitOk) << first.output();
   EXPECT_THAT(first.output(), Not(HasSubstr("round 1/3")));
+  const std::string before = directory_;
   directory_ += "-again";
   Process second(Run(2, {"--quiet"}));
   EXPECT_EQ(second.AwaitExit(), kExitOk) << second.output();
   EXPECT_EQ(AgreedHash(first.output()).size(), 32u);
   EXPECT_EQ(AgreedHash(first.output()), AgreedHash(second.output()));
+
+  Process compare(Interlude({"report", "--compare", before, directory_}));
+  EXPECT_EQ(compare.AwaitExit(), kExitOk) << compare.output();
+  EXPECT_THAT(compare.output(), HasSubstr("the same, bit for bit, in all 3 rounds"));
+  EXPECT_THAT(compare.output(), HasSubstr("needs 5 rounds, and there are 2"));
+  EXPECT_THAT(compare.output(), HasSubstr("Settings that differ\n  none\n"));
+  Process json(Interlude({"report", "--compare", before, directory_, "--json"}));
+  EXPECT_EQ(json.AwaitExit(), kExitOk) << json.output();
+  EXPECT_THAT(json.output(), HasSubstr("\"format\": \"interlude-run-comparison\""));
+}
+
+TEST_F(ProcessTest, WhatCannotBeComparedIsRefusedWithWhatToDo) {
+  const std::string run = INTERLUDE_SOURCE_DIR "/testdata/run_db";
+  const std::string old = scratch_ + "/old";
+  std::filesystem::create_directory(old);
+  std::filesystem::copy_file(run + "/v2.db", old + "/run.db");
+  const std::pair<Arguments, std::string> cases[] = {
+      {{"--compare", run}, "--compare takes two directories"},
+      {{run, run}, "a report is of one run; to compare two: interlude report --compare"},
+      {{"--compare", run, run, run}, "--compare takes two directories"},
+      {{"--compare", run, run, "--html", scratch_ + "/page.html"}, "--html excludes --compare"},
+      {{"--compare", run, directory_}, directory_},
+      {{"--compare", old, run}, old + ": its run.db is of version 2"}};
+  for (const auto& [arguments, message] : cases) {
+    Arguments all = {"report"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    Process refused(Interlude(all));
+    EXPECT_EQ(refused.AwaitExit(), kExitUsage) << refused.output();
+    EXPECT_THAT(refused.output(), HasSubstr(message));
+  }
 }
 
 TEST_F(ProcessTest, ARunGoesOnWithoutAKilledWorkerAndSaysSo) {

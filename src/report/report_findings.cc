@@ -24,16 +24,18 @@ std::string Plain(std::string text) {
   return Printable(text);
 }
 
+}  // namespace
+
 std::string Paragraph(const std::string& text, size_t indent) {
   return std::string(indent, ' ') + Wrap(Plain(text), kReportWidth - indent, indent + 2);
 }
 
-}  // namespace
+std::string FindingText(const Finding& finding) { return finding.text + Savings(finding); }
 
 std::string FindingsSection(const RunSummary& run) {
   std::string text;
   for (const Finding& finding : run.findings) {
-    text += Paragraph("* " + finding.text + Savings(finding), 2);
+    text += Paragraph("* " + FindingText(finding), 2);
     for (const std::string& evidence : finding.evidence) text += Paragraph(evidence, 6);
     if (!finding.try_this.empty()) text += Paragraph("Try: " + finding.try_this, 6);
   }

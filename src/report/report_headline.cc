@@ -15,15 +15,6 @@ std::string MetaOr(const RunSummary& run, const char* key, const std::string& ot
   return found == run.meta.end() ? otherwise : Printable(found->second);
 }
 
-std::string Title(const RunSummary& run) {
-  std::string title = MetaOr(run, kMetaTitle, "interlude run");
-  for (const char* key : {kMetaCodec, kMetaExchange, kMetaStartedAt}) {
-    if (run.meta.contains(key)) title += ", " + MetaOr(run, key, "");
-  }
-  const std::string outcome = MetaOr(run, kMetaOutcome, "not finished, or still running");
-  return title + (outcome == "finished" ? "" : " (" + outcome + ")");
-}
-
 std::string PercentOf(double part, double whole) {
   return whole > 0 ? fmt::format("{:.0f} %", 100 * part / whole) : "-";
 }
@@ -128,6 +119,15 @@ std::string Troubles(const RunSummary& run) {
 }
 
 }  // namespace
+
+std::string Title(const RunSummary& run) {
+  std::string title = MetaOr(run, kMetaTitle, "interlude run");
+  for (const char* key : {kMetaCodec, kMetaExchange, kMetaStartedAt}) {
+    if (run.meta.contains(key)) title += ", " + MetaOr(run, key, "");
+  }
+  const std::string outcome = MetaOr(run, kMetaOutcome, "not finished, or still running");
+  return title + (outcome == "finished" ? "" : " (" + outcome + ")");
+}
 
 std::string Headline(const RunSummary& run) {
   std::string text = Wrap(Title(run), kReportWidth) + "\n";

@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 namespace interlude {
-namespace {
+using internal::Section;
 
-/// A section with its heading and a blank line before it; nothing when the body is empty.
-std::string Section(const std::string& heading, const std::string& body,
-                    const ReportOptions& options) {
+std::string internal::Section(const std::string& heading, const std::string& body,
+                              const ReportOptions& options) {
   if (body.empty()) return "";
   const bool color = options.color && !heading.empty();
   return fmt::format("\n{}{}{}\n{}", color ? "\x1b[1m" : "", heading, color ? "\x1b[0m" : "", body);
 }
-
-}  // namespace
 
 std::string FormatRunReport(const RunSummary& run, const ReportOptions& options) {
   std::string text = internal::Headline(run);

@@ -9,12 +9,23 @@
 
 namespace interlude::internal {
 
+// report_text.cc
+/// A section with its heading and a blank line before it; nothing when the body is empty.
+std::string Section(const std::string& heading, const std::string& body,
+                    const ReportOptions& options);
+
 // report_headline.cc
+/// What was run, how and when, in one line.
+std::string Title(const RunSummary& run);
 std::string Headline(const RunSummary& run);
 std::string Footer(const RunSummary& run);
 
 // report_findings.cc
 std::string FindingsSection(const RunSummary& run);
+/// One finding's text, with what mending it saves; without its evidence.
+std::string FindingText(const Finding& finding);
+/// Wrapped, each line indented by two more spaces than the first.
+std::string Paragraph(const std::string& text, size_t indent);
 
 // report_tables.cc
 std::string StagesSection(const RunSummary& run);
