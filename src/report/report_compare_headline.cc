@@ -113,8 +113,8 @@ std::string ComparisonFooter(const PathComparison& path) {
   if (HasNoise(path)) {
     text = fmt::format(
         "Of comparisons in which nothing changed at most {:.0f} % have a row that says "
-        "\"changed\": so "
-        "wide the intervals are, all together. ",
+        "\"changed\", so wide are the intervals; more of them where slow spells outlast several "
+        "rounds. ",
         100 * kMissesOfAll);
   }
   text +=
