@@ -290,7 +290,7 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
                            .spans = all_spans,
                            .samples = run.records.samples,
                            .probes = probes};
-  run.causes = FindCauses(tables);
+  run.causes = FindCauses(tables, &run.excesses);
   run.findings = FindFindings({.tables = tables,
                                .events = run.events,
                                .clocks = clocks,

@@ -45,7 +45,8 @@ using SlowByWorker = std::map<int32_t, std::vector<Slow>>;
 void AddIfSlow(const PhaseFacts& own, const PhaseFacts& median, SlowByWorker& slow) {
   const PhaseExcess excess = {own.phase, own.split.busy_ns(), median.split.busy_ns(), median.worker,
                               median.round};
-  if (excess.excess_ns() > 0) slow[own.worker].push_back({excess, &own, &median});
+  std::vector<Slow>& of_worker = slow[own.worker];
+  if (excess.excess_ns() > 0) of_worker.push_back({excess, &own, &median});
 }
 
 std::string Against(const PhaseExcess& excess, uint32_t round) {
@@ -108,13 +109,18 @@ void Conclude(const std::vector<Explanation>& parts, Cause& cause) {
   if (!enough || cause.reason.empty()) cause.reason = "no recorded figure explains it";
 }
 
-Cause MakeCause(std::vector<Slow> slow) {
+/// The largest first, and without those that are no more than noise beside it.
+void KeepLargest(std::vector<Slow>& slow) {
   std::stable_sort(slow.begin(), slow.end(), [](const Slow& a, const Slow& b) {
     return a.excess.excess_ns() > b.excess.excess_ns();
   });
-  std::erase_if(slow, [&, largest = slow.front().excess.excess_ns()](const Slow& one) {
-    return one.excess.excess_ns() < largest / kSmallest;
-  });
+  const int64_t largest = slow.empty() ? 0 : slow.front().excess.excess_ns();
+  std::erase_if(slow,
+                [&](const Slow& one) { return one.excess.excess_ns() < largest / kSmallest; });
+}
+
+/// `slow` has what KeepLargest keeps.
+Cause MakeCause(const std::vector<Slow>& slow) {
   Cause cause;
   std::vector<Explanation> parts;
   for (const Slow& one : slow) {
@@ -160,7 +166,7 @@ std::string_view GradeName(Grade grade) {
   return grade == Grade::kObserved ? "observed" : "hypothesis";
 }
 
-std::vector<WorkerRoundCause> FindCauses(const CauseTables& tables) {
+std::vector<WorkerRoundCause> FindCauses(const CauseTables& tables, Excesses* excesses) {
   const FactsSource source(tables);
   std::map<uint32_t, RoundRecord> rounds;
   for (const RoundRecord& round : tables.rounds) rounds[round.round] = round;
@@ -180,8 +186,10 @@ std::vector<WorkerRoundCause> FindCauses(const CauseTables& tables) {
       for (const auto& [worker, own] : of_phase) AddIfSlow(own, *against, slow);
     }
     for (auto& [worker, of_worker] : slow) {
-      if (IsWorthwhile(Total(of_worker), round->second))
-        causes.push_back({number, worker, MakeCause(std::move(of_worker))});
+      const bool worthwhile = IsWorthwhile(Total(of_worker), round->second);
+      KeepLargest(of_worker);
+      if (excesses != nullptr) (*excesses)[{number, worker}] = Total(of_worker);
+      if (worthwhile) causes.push_back({number, worker, MakeCause(of_worker)});
     }
   }
   return causes;

@@ -92,10 +92,16 @@ inline constexpr double kObservedShare = 0.80;
 /// Below it the largest part is none, and the cause unknown.
 inline constexpr double kLeastShare = 0.30;
 
+/// By round and worker: over its phases, what it took longer than the median worker; 0 where it
+/// took no longer anywhere. Whoever has no phase of its own in the round, or nobody to be compared
+/// with, is not there.
+using Excesses = std::map<std::pair<uint32_t, int32_t>, int64_t>;
+
 /// For every worker and finished round with a worthwhile excess, by round and worker. A worker that
-/// is alone in the run is compared with its own median round. Cost: the number of spans, times its
-/// logarithm.
-std::vector<WorkerRoundCause> FindCauses(const CauseTables& tables);
+/// is alone in the run is compared with its own median round. `excesses`, where given, gets what
+/// the causes' `excess_ns` are chosen from: of all workers and finished rounds. Cost: the number of
+/// spans, times its logarithm.
+std::vector<WorkerRoundCause> FindCauses(const CauseTables& tables, Excesses* excesses = nullptr);
 
 /// What making a worker as fast as the median would save, by round and worker.
 using Drags = std::map<std::pair<uint32_t, int32_t>, int64_t>;

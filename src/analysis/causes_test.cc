@@ -307,6 +307,23 @@ TEST(CausesComparisonTest, ASmallExcessIsLeftAlone) {
   EXPECT_THAT(FindCauses(world.Tables()), IsEmpty());
 }
 
+TEST(CausesComparisonTest, EveryWorkersExcessIsToldHoweverSmall) {
+  CauseWorld world(3, 2);
+  world.Set(kVictim, 2, Phase::kTrain, {1400, 2, 599});  // 1 s longer
+  world.Set(kVictim, 2, Phase::kEncode, {298, 2, 0});    // 197 ms longer
+  world.Set(kVictim, 2, Phase::kApply, {100, 2, 0});     // less than a tenth of that of train
+  world.Set(0, 2, Phase::kEncode, {101, 2, 0});
+  Excesses excesses;
+  const std::vector<WorkerRoundCause> causes = FindCauses(world.Tables(), &excesses);
+  ASSERT_THAT(causes, SizeIs(1));
+  EXPECT_EQ(excesses.size(), 2u * 3u) << "each worker in each round";
+  EXPECT_EQ((excesses.at({2, kVictim})), 1'198'000'000);
+  EXPECT_EQ(causes[0].cause.excess_ns, 1'198'000'000);
+  EXPECT_EQ((excesses.at({2, 0})), 0) << "with 101 ms it is the median itself";
+  EXPECT_EQ((excesses.at({2, 2})), 0);
+  EXPECT_EQ((excesses.at({1, kVictim})), 0);
+}
+
 TEST(CausesComparisonTest, OfTwoWorkersTheQuickerIsTheMedian) {
   CauseWorld world(2, 5);
   world.Set(kVictim, kRound, Phase::kTrain, {1400, 2, 599});

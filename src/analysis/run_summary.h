@@ -115,6 +115,7 @@ struct RunSummary {
   std::vector<RoundSummary> rounds;
   std::vector<RoundPath> paths;          // of the same rounds, in the same order
   std::vector<WorkerRoundCause> causes;  // why a worker was slow in a round, by round and worker
+  Excesses excesses;                     // of all, slow or not
   std::vector<Finding> findings;         // what saves most first
   /// Committed rounds without a record, the first kMostUnrecorded of them: the coordinator was
   /// killed before it had written them.

@@ -42,6 +42,11 @@ Json CauseIn(const std::vector<WorkerRoundCause>& causes, uint32_t round, int32_
           {"excess_ns", cause.excess_ns},           {"evidence", cause.evidence}};
 }
 
+Json ExcessIn(const Excesses& excesses, uint32_t round, int32_t worker) {
+  const auto found = excesses.find({round, worker});
+  return found == excesses.end() ? Json(nullptr) : Json(found->second);
+}
+
 /// One process's resident memory, and who owned it then: an owner's record holds until its next.
 class MemoryOverTime {
  public:
@@ -106,6 +111,7 @@ Json JsonOfPath(const RunSummary& run, const RoundPath& path) {
     workers.push_back({{"worker", worker.worker},
                        {"slack_ns", limited ? Json(worker.slack_ns) : Json(nullptr)},
                        {"drag_ns", worker.drag_ns},
+                       {"excess_ns", ExcessIn(run.excesses, path.round, worker.worker)},
                        {"cause", CauseIn(run.causes, path.round, worker.worker)}});
   }
   return {{"pieces", std::move(pieces)},
