@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 
 #include "ledger/run_database.h"
 #include "worker/forwarding_trainer.h"
@@ -187,6 +189,48 @@ TEST(Cluster, LeavesALedgerOfEveryPhaseOfEveryWorker) {
     // 1000 params in chunks of 256: 15 whole blocks and one short, 34 bytes each
     EXPECT_EQ(part.upload_bytes, 16u * 34u);
     EXPECT_EQ(part.download_bytes, 16u * 34u);
+  }
+}
+
+/// Stamps of a phase by chunk, over all that it is about, in order of their ends.
+std::map<uint32_t, std::vector<ChunkStamp>> StampsOf(RunDatabase& database, uint32_t round,
+                                                     Phase phase) {
+  std::map<uint32_t, std::vector<ChunkStamp>> by_chunk;
+  for (const ChunkStamps& stamps : database.Stamps().value()) {
+    if (stamps.round != round || stamps.phase != phase) continue;
+    for (const ChunkStamp& stamp : stamps.stamps) by_chunk[stamp.chunk].push_back(stamp);
+  }
+  for (auto& [chunk, stamps] : by_chunk) {
+    std::ranges::sort(stamps, {}, &ChunkStamp::end_ns);
+  }
+  return by_chunk;
+}
+
+TEST(Cluster, RecordsWhatWasDecidedOfEachChunkBetweenItsCauseAndItsEffect) {
+  for (const ExchangeMode exchange : {ExchangeMode::kPipelined, ExchangeMode::kBarrier}) {
+    ClusterOptions options;
+    options.config.round.exchange = exchange;
+    options.directory = FreshDirectory("decided");
+    ASSERT_TRUE(RunCluster(options).outcome.ok());
+    const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db");
+    ASSERT_TRUE(database.ok());
+    const auto received = StampsOf(**database, 2, Phase::kReceive);
+    const auto merged = StampsOf(**database, 2, Phase::kMerge);
+    const auto sent = StampsOf(**database, 2, Phase::kSend);
+    const auto decided = StampsOf(**database, 2, Phase::kDecide);
+    EXPECT_EQ(decided.size(), 4u);
+    for (const auto& [chunk, decisions] : decided) {
+      ASSERT_EQ(decisions.size(), 2u) << "chunk " << chunk;
+      EXPECT_LE(received.at(chunk).back().end_ns, decisions[0].begin_ns);
+      EXPECT_LE(decisions[0].end_ns, merged.at(chunk).front().begin_ns);
+      EXPECT_LE(merged.at(chunk).front().end_ns, decisions[1].begin_ns);
+      for (const ChunkStamp& send : sent.at(chunk)) EXPECT_LE(decisions[1].end_ns, send.begin_ns);
+    }
+    std::map<Phase, int> spans;
+    for (const Span& span : (*database)->Spans().value()) spans[span.phase] += span.round == 2;
+    EXPECT_EQ(spans[Phase::kAsk], 2) << "one a worker";
+    EXPECT_EQ(spans[Phase::kCall], 4) << "one opened and one closed, a worker";
+    EXPECT_EQ(spans[Phase::kLedger], 1);
   }
 }
 

@@ -44,12 +44,13 @@ class Walk {
  public:
   Walk(int64_t begin_ns, int64_t end_ns) : begin_ns_(begin_ns), at_ns_(end_ns) {}
 
-  void BackTo(int64_t time_ns, int32_t clock, uint32_t activity, bool gap) {
+  void BackTo(int64_t time_ns, int32_t clock, uint32_t activity, bool gap,
+              std::optional<uint32_t> before = std::nullopt) {
     if (done() || time_ns >= at_ns_) return;
     const bool outside = time_ns <= begin_ns_;
     const int64_t to_ns = outside ? begin_ns_ : time_ns;
     const int32_t to_clock = outside ? kNoWorker : clock;
-    pieces_.push_back({activity, gap, to_ns, at_ns_, to_clock, clock_});
+    pieces_.push_back({activity, gap, before, to_ns, at_ns_, to_clock, clock_});
     at_ns_ = to_ns;
     clock_ = to_clock;
   }
@@ -89,10 +90,16 @@ std::string_view ActivityName(ActivityKind kind) {
       return "link_up";
     case ActivityKind::kReceive:
       return "receive";
+    case ActivityKind::kLedger:
+      return "ledger";
+    case ActivityKind::kDecide:
+      return "decide";
     case ActivityKind::kMerge:
       return "merge";
     case ActivityKind::kSave:
       return "save";
+    case ActivityKind::kAsk:
+      return "ask";
     case ActivityKind::kSend:
       return "send";
     case ActivityKind::kLinkDown:
@@ -101,6 +108,8 @@ std::string_view ActivityName(ActivityKind kind) {
       return "download";
     case ActivityKind::kApply:
       return "apply";
+    case ActivityKind::kCall:
+      return "call";
     case ActivityKind::kVerify:
       return "verify";
     case ActivityKind::kReport:
@@ -111,6 +120,8 @@ std::string_view ActivityName(ActivityKind kind) {
       return "wait_deadline";
     case ActivityKind::kJoin:
       return "join";
+    case ActivityKind::kHandOver:
+      return "hand_over";
     case ActivityKind::kUnexplained:
       return "unexplained";
   }
@@ -131,7 +142,7 @@ std::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last, i
       walk.BackTo(begin_ns, kNoWorker, here, true);
       break;
     }
-    walk.BackTo(graph[*before].end_ns, graph[*before].end_clock, here, true);
+    walk.BackTo(graph[*before].end_ns, graph[*before].end_clock, here, true, before);
     here = *before;
   }
   return walk.Take();

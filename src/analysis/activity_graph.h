@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -22,17 +23,22 @@ enum class ActivityKind : uint8_t {
   kUpload,        // a chunk handed to the link
   kLinkUp,        // on its way: from the worker's last byte handed over to the last one received
   kReceive,       // a chunk comes in of which nobody knows when it was sent
+  kLedger,        // the records of the round before, to run.db
+  kDecide,        // from what was heard of a chunk until its merge, or its sending, is ordered
   kMerge,         // a chunk
   kSave,          // a full model to disk
+  kAsk,           // a worker's call for the sync delta on its way
   kSend,          // a sync chunk handed to a worker's link
   kLinkDown,      // on its way, from the coordinator's last byte to the worker's
   kDownload,      // a sync chunk comes in of which nobody knows when it was sent
   kApply,         // a sync chunk
+  kCall,          // a worker opens a call to the coordinator, or closes it behind its last chunk
   kVerify,        // the hash, and repair
   kReport,        // the report on its way
   kWait,          // a worker waits for the first sync chunk; only where no send was recorded
   kWaitDeadline,  // all waited for this worker, until the round went on without it
   kJoin,          // where several come together; takes no time
+  kHandOver,      // between two records of one process: from one thread to another
   kUnexplained,   // no record says what happened
 };
 
@@ -65,6 +71,8 @@ using ActivityGraph = std::vector<Activity>;
 struct WalkPiece {
   uint32_t activity = 0;  // what was done; of a gap, what was done next
   bool gap = false;       // between two activities, before the first or behind the last
+  /// Of a gap between two: what had been done before.
+  std::optional<uint32_t> before = std::nullopt;
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
   int32_t begin_clock = kNoWorker;

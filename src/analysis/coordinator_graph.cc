@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/decisions.h"
+
 namespace interlude {
 namespace {
 
@@ -53,11 +55,12 @@ class MergeGate {
             const GraphBuilder& builder)
       : workers_(workers), closings_(closings), builder_(builder) {}
 
-  std::vector<uint32_t> OfChunk(uint32_t chunk, int64_t begin_ns) const {
+  /// `decided_ns`: from when it is known who had come.
+  std::vector<uint32_t> OfChunk(uint32_t chunk, int64_t decided_ns, int64_t begin_ns) const {
     std::vector<uint32_t> after;
     for (const WorkerParts& parts : workers_) {
       const MaybeActivity came = parts.received.FirstOfChunk(chunk);
-      if (came && builder_.EndOf(*came) <= begin_ns) {
+      if (came && builder_.EndOf(*came) <= decided_ns) {
         after.push_back(*came);
       } else {
         AddClosing(parts.worker, begin_ns, after);
@@ -96,6 +99,37 @@ void AddSave(const PhaseTimes& times, GraphBuilder& builder, CoordinatorParts& p
         OfCoordinator(ActivityKind::kSave, stamp, Known({parts.all_merged, parts.saved})));
   }
   if (parts.saved) parts.all_merged = builder.Join(Known({parts.all_merged, parts.saved}));
+}
+
+uint32_t AddDecision(const ChunkStamp& stamp, std::vector<uint32_t> after, GraphBuilder& builder,
+                     const CoordinatorParts& parts) {
+  if (parts.ledger && builder.EndOf(*parts.ledger) <= stamp.begin_ns)
+    after.push_back(*parts.ledger);
+  return builder.AddTail(OfCoordinator(ActivityKind::kDecide, stamp, std::move(after)));
+}
+
+void AddPosts(const std::vector<ChunkStamp>& stamps, GraphBuilder& builder,
+              CoordinatorParts& parts) {
+  for (const ChunkStamp& stamp : stamps) {
+    const MaybeActivity ready =
+        parts.barrier ? parts.all_merged : parts.merged.OfChunk(stamp.chunk, stamp.begin_ns);
+    parts.posted.Add(stamp.chunk, stamp.end_ns, AddDecision(stamp, Known({ready}), builder, parts));
+  }
+  parts.posted.Sort();
+}
+
+/// When the worker's call for the sync delta came.
+MaybeActivity AddAsk(const PhaseTimes& times, GraphBuilder& builder, const WorkerParts& parts) {
+  const std::vector<ChunkStamp>& asks = times.Of(Phase::kAsk, parts.worker);
+  if (asks.empty()) return std::nullopt;
+  const MaybeActivity before = parts.barrier ? parts.uploaded.Last() : parts.trained;
+  Activity ask = OfCoordinator(ActivityKind::kAsk, asks.front(), Known({before}));
+  ask.worker = parts.worker;
+  if (before) {  // on its way since then
+    ask.begin_ns = std::min(ask.end_ns, builder.EndOf(*before));
+    ask.begin_clock = parts.worker;
+  }
+  return builder.Add(std::move(ask));
 }
 
 /// Reports that came in time; where nobody's was recorded, what each had verified.
@@ -146,22 +180,32 @@ Closings ClosingsOf(const RoundRecords& records) {
   return closings;
 }
 
+MaybeActivity AddLedger(const PhaseTimes& times, GraphBuilder& builder) {
+  const std::vector<ChunkStamp>& ledgers = times.Of(Phase::kLedger, kNoWorker);
+  if (ledgers.empty()) return std::nullopt;
+  return builder.Add(OfCoordinator(ActivityKind::kLedger, ledgers.front(), {}));
+}
+
 void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
                GraphBuilder& builder, CoordinatorParts& parts) {
   const std::map<int32_t, uint32_t> closings = AddClosings(workers, parts.closings, builder);
   const MergeGate gate(workers, closings, builder);
   const std::vector<ChunkStamp> merges = ByBegin(times.Of(Phase::kMerge, kNoWorker));
   PoolThreads pool(merges, parts.threads);
+  Decisions decisions(times);
   MaybeActivity all;
   if (parts.barrier && !merges.empty()) all = builder.Join(gate.OfAll(merges.front().begin_ns));
   for (const ChunkStamp& stamp : merges) {
+    const std::optional<ChunkStamp> order = decisions.Order(stamp.chunk, stamp.begin_ns);
     std::vector<uint32_t> after;
     if (all) {
       after = {*all};
+    } else if (stamp.chunk == kNoChunk) {
+      after = gate.OfAll(std::nullopt);
     } else {
-      after = stamp.chunk == kNoChunk ? gate.OfAll(std::nullopt)
-                                      : gate.OfChunk(stamp.chunk, stamp.begin_ns);
+      after = gate.OfChunk(stamp.chunk, order ? order->begin_ns : stamp.begin_ns, stamp.begin_ns);
     }
+    if (order) after = {AddDecision(*order, std::move(after), builder, parts)};
     if (const MaybeActivity before = pool.Take()) after.push_back(*before);
     Activity merge = OfCoordinator(ActivityKind::kMerge, stamp, std::move(after));
     const uint32_t activity =
@@ -171,19 +215,26 @@ void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
   }
   parts.merged.Sort();
   AddSave(times, builder, parts);
+  AddPosts(decisions.Rest(), builder, parts);
 }
 
 void AddSends(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
               const CoordinatorParts& coordinator, GraphBuilder& builder, WorkerParts& parts) {
+  const MaybeActivity ask = AddAsk(times, builder, parts);
   MaybeActivity before;
   for (const ChunkStamp& stamp : times.Of(Phase::kSend, parts.worker)) {
-    MaybeActivity ready = parts.barrier ? coordinator.all_merged
-                                        : coordinator.merged.OfChunk(stamp.chunk, stamp.begin_ns);
+    MaybeActivity ready = coordinator.posted.OfChunk(stamp.chunk, stamp.begin_ns);
+    if (!ready) {
+      ready = parts.barrier ? coordinator.all_merged
+                            : coordinator.merged.OfChunk(stamp.chunk, stamp.begin_ns);
+    }
     if (!ready) {  // no record of its merge: what it may have waited for
       ready = LastHeard(workers, kNoWorker, builder,
                         [&](const WorkerParts& of) { return of.received.LastBy(stamp.begin_ns); });
     }
-    Activity send = OfCoordinator(ActivityKind::kSend, stamp, Known({ready, before}));
+    const bool asked = ask && builder.EndOf(*ask) <= stamp.begin_ns;
+    Activity send = OfCoordinator(ActivityKind::kSend, stamp,
+                                  Known({ready, before, asked ? ask : std::nullopt}));
     send.worker = parts.worker;
     before =
         stamp.chunk == kNoChunk ? builder.AddTail(std::move(send)) : builder.Add(std::move(send));

@@ -21,12 +21,18 @@ struct CoordinatorParts {
   bool barrier = false;
   int32_t threads = 0;  // that merge; 0: not known
   Closings closings;
+  MaybeActivity ledger;  // what was done before anything of the round
   Stage merged;
+  Stage posted;              // decided to be sent, of the rounds that have records of it
   MaybeActivity all_merged;  // and, where a full model is kept, saved
   MaybeActivity saved;
 };
 
-/// Each chunk merged, once it has come of all that contribute. `workers` have their way up.
+/// The records of the round before written, where that lies in this one.
+MaybeActivity AddLedger(const PhaseTimes& times, GraphBuilder& builder);
+
+/// Each chunk merged, once it has come of all that contribute and that was decided upon; and
+/// decided to be sent. `workers` have their way up, `parts.ledger` stands.
 void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
                GraphBuilder& builder, CoordinatorParts& parts);
 

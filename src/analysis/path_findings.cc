@@ -20,8 +20,8 @@ struct PathRule {
 
 const PathRule kRules[] = {
     {"exchange_on_path",
-     {"encode", "upload", "link_up", "receive", "merge", "send", "link_down", "download", "apply",
-      "verify", "report"},
+     {"encode", "call", "upload", "link_up", "receive", "decide", "merge", "ask", "send",
+      "link_down", "download", "apply", "verify", "report"},
      0.5,
      "the exchange is {0} of the rounds' critical path, {1} a round",
      "upload",
@@ -46,6 +46,13 @@ const PathRule kRules[] = {
      "merge",
      "Give the coordinator more cores (--threads), or smaller chunks (round.chunk_params) so that "
      "merging begins earlier."},
+    {"hand_over_on_path",
+     {"hand_over"},
+     0.05,
+     "handing over from thread to thread is {0} of the rounds' critical path, {1} a round",
+     "decide",
+     "A thread that is woken waits for a CPU: run fewer threads or processes on these cores, or "
+     "hand over less often with larger chunks (round.chunk_params)."},
 };
 
 constexpr double kUnexplained = 0.02;

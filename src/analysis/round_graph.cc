@@ -68,6 +68,7 @@ void AddDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts)
 RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
                            const std::map<int32_t, WorkerClock>& clocks) {
   GraphBuilder builder;
+  const MaybeActivity ledger = AddLedger(times, builder);
   std::vector<WorkerParts> workers;
   const auto placed = [&](int32_t worker) {
     const auto clock = clocks.find(worker);
@@ -82,11 +83,14 @@ RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
     parts.worker = worker;
     parts.barrier = records.barrier;
     parts.threads = threads(worker);
+    parts.ledger = ledger;
     if (placed(worker)) parts.shift_ns = clocks.at(worker).shift_ns;
     AddUp(times, builder, parts, placed(worker));
   }
-  CoordinatorParts coordinator{
-      .barrier = records.barrier, .threads = threads(kNoWorker), .closings = ClosingsOf(records)};
+  CoordinatorParts coordinator{.barrier = records.barrier,
+                               .threads = threads(kNoWorker),
+                               .closings = ClosingsOf(records),
+                               .ledger = ledger};
   AddMerges(times, workers, builder, coordinator);
   for (WorkerParts& parts : workers) {
     AddSends(times, workers, coordinator, builder, parts);

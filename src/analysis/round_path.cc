@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/drag.h"
+#include "analysis/hand_over.h"
 #include "analysis/round_graph.h"
 
 namespace interlude {
@@ -33,13 +34,19 @@ bool Continues(const PathPiece& before, const PathPiece& piece) {
          before.chunk == piece.chunk && before.next == piece.next;
 }
 
+ActivityKind WhatOf(const WalkPiece& walked, const ActivityGraph& graph) {
+  if (!walked.gap) return graph[walked.activity].kind;
+  const bool handed = walked.before && IsHandOver(graph, *walked.before, walked);
+  return handed ? ActivityKind::kHandOver : ActivityKind::kUnexplained;
+}
+
 /// The two parts of a chunk's link become one piece.
 std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const ActivityGraph& graph,
                                   const std::map<int32_t, WorkerClock>& clocks) {
   std::vector<PathPiece> pieces;
   for (const WalkPiece& walked : walk) {
     const Activity& activity = graph[walked.activity];
-    const PathPiece piece{.what = walked.gap ? ActivityKind::kUnexplained : activity.kind,
+    const PathPiece piece{.what = WhatOf(walked, graph),
                           .worker = activity.worker,
                           .chunk = activity.chunk,
                           .next = activity.kind,

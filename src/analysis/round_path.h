@@ -16,10 +16,12 @@ namespace interlude {
 
 struct PathPiece {
   ActivityKind what = ActivityKind::kUnexplained;
-  /// Whose it is; kNoWorker: the coordinator's. Of an unexplained piece: whose the next one is.
+  /// Whose it is; kNoWorker: the coordinator's. Of an unexplained piece and a hand-over: whose the
+  /// next one is.
   int32_t worker = kNoWorker;
   uint32_t chunk = kNoChunk;
-  /// Of an unexplained piece what was done next (kJoin: the round ended); else the same as `what`.
+  /// Of an unexplained piece and a hand-over what was done next (kJoin: the round ended); else the
+  /// same as `what`.
   ActivityKind next = ActivityKind::kUnexplained;
   int64_t begin_ns = 0;  // coordinator's clock
   int64_t end_ns = 0;

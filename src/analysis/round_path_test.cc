@@ -106,7 +106,9 @@ Hand Example() {
   hand.Chunks(Phase::kUpload, 1, {{1058, 1061}, {1066, 1069}});
   hand.Chunks(Phase::kReceive, 0, {{1039, 1041}, {1045, 1047}});
   hand.Chunks(Phase::kReceive, 1, {{1060, 1063}, {1068, 1072}});
+  hand.Chunks(Phase::kDecide, kNoWorker, {{1064, 1064}, {1073, 1073}});
   hand.Chunks(Phase::kMerge, kNoWorker, {{1064, 1068}, {1073, 1077}});
+  hand.Chunks(Phase::kDecide, kNoWorker, {{1068, 1069}, {1077, 1078}});
   hand.Chunks(Phase::kSend, 0, {{1069, 1070}, {1078, 1079}});
   hand.Chunks(Phase::kSend, 1, {{1069, 1071}, {1078, 1080}});
   hand.Chunks(Phase::kDownload, 0, {{1072, 1073}, {1081, 1082}});
@@ -152,15 +154,14 @@ std::string DocLine(const PathPiece& piece, int64_t begin_ns) {
 
 TEST(RoundPath, OfTheWorkedExampleIsWhatOneFindsByHand) {
   const RoundPath path = Example().Path();
-  EXPECT_THAT(
-      Describe(path),
-      ElementsAre("train w1 1000..1050 ±1", "encode w1 c0 1050..1058", "encode w1 c1 1058..1066",
-                  "upload w1 c1 1066..1069", "link_up w1 c1 1069..1072 ±1",
-                  "unexplained c1 1072..1073", "merge c1 1073..1077",
-                  "unexplained w1 c1 1077..1078", "send w1 c1 1078..1080",
-                  "link_down w1 c1 1080..1083 ±1", "apply w1 c1 1083..1088", "verify w1 1088..1090",
-                  "report w1 1090..1092 ±1", "unexplained 1092..1093"));
-  EXPECT_EQ(path.unexplained_ns, 3 * kMs);
+  EXPECT_THAT(Describe(path), ElementsAre("train w1 1000..1050 ±1", "encode w1 c0 1050..1058",
+                                          "encode w1 c1 1058..1066", "upload w1 c1 1066..1069",
+                                          "link_up w1 c1 1069..1072 ±1", "hand_over c1 1072..1073",
+                                          "merge c1 1073..1077", "decide c1 1077..1078",
+                                          "send w1 c1 1078..1080", "link_down w1 c1 1080..1083 ±1",
+                                          "apply w1 c1 1083..1088", "verify w1 1088..1090",
+                                          "report w1 1090..1092 ±1", "hand_over 1092..1093"));
+  EXPECT_EQ(path.unexplained_ns, 0);
   EXPECT_THAT(path.notes, testing::IsEmpty());
   ASSERT_EQ(path.workers.size(), 2u);
   EXPECT_EQ(path.workers[0].slack_ns, 1 * kMs);
@@ -289,6 +290,71 @@ TEST(RoundPath, AWholePhaseCountsFromWhereTheOneBeforeItEnded) {
                           "link_down w0 1073..1076", "apply w0 1076..1081", "verify w0 1081..1090",
                           "unexplained 1090..1100"));
   EXPECT_THAT(path.notes, ElementsAre(HasSubstr("no chunk stamps")));
+}
+
+/// One worker, one chunk; between encode and upload, and before the round's end, nothing is
+/// recorded.
+RoundPath WithGaps(int64_t encoded_ms, int64_t ended_ms) {
+  Hand hand(1000, ended_ms);
+  hand.Clock(0, 0, 0);
+  hand.Span(Phase::kTrain, 0, 1000, 1010);
+  hand.Chunks(Phase::kEncode, 0, {{1010, encoded_ms}});
+  hand.Chunks(Phase::kUpload, 0, {{1300, 1310}});
+  hand.Chunks(Phase::kReceive, 0, {{1310, 1320}});
+  hand.Chunks(Phase::kMerge, kNoWorker, {{1330, 1340}});
+  hand.Span(Phase::kVerify, 0, 1345, 1350);
+  hand.Span(Phase::kReport, 0, 1350, 1350);
+  return hand.Path();
+}
+
+TEST(RoundPath, WhatIsHandedOverIsNamedUpToTenthsOfASecondAndUnexplainedBeyond) {
+  EXPECT_EQ(WithGaps(1200, 1360).unexplained_ns, WithGaps(1200, 1450).unexplained_ns);
+  EXPECT_EQ(WithGaps(1200, 1451).unexplained_ns - WithGaps(1200, 1450).unexplained_ns, 101 * kMs);
+  EXPECT_EQ(WithGaps(1199, 1360).unexplained_ns - WithGaps(1200, 1360).unexplained_ns, 101 * kMs);
+}
+
+TEST(RoundPath, WithoutARecordOfTheDecisionWhatLiesBeforeAMergeIsUnexplained) {
+  Hand hand(1000, 1050);
+  hand.Chunks(Phase::kReceive, 0, {{1000, 1010}});
+  hand.Chunks(Phase::kMerge, kNoWorker, {{1020, 1050}});
+  EXPECT_THAT(
+      Describe(hand.Path()),
+      ElementsAre("receive w0 c0 1000..1010", "unexplained c0 1010..1020", "merge c0 1020..1050"));
+  hand.Chunks(Phase::kDecide, kNoWorker, {{1013, 1015}});
+  EXPECT_THAT(Describe(hand.Path()), ElementsAre("receive w0 c0 1000..1010",
+                                                 "hand_over c0 1010..1013", "decide c0 1013..1015",
+                                                 "hand_over c0 1015..1020", "merge c0 1020..1050"));
+}
+
+TEST(RoundPath, ASendWaitsForTheWorkersCallAndTheNextRoundForTheRecordsOfTheOneBefore) {
+  Hand hand(1000, 1100);
+  hand.Clock(0, 0, 0);
+  hand.Span(Phase::kLedger, kNoWorker, 1000, 1010);
+  hand.Span(Phase::kStart, 0, 1012, 1014);
+  hand.Span(Phase::kAwaitRound, 0, 990, 1016);
+  hand.Span(Phase::kTrain, 0, 1017, 1020);
+  hand.Chunks(Phase::kEncode, 0, {{1020, 1022}});
+  hand.Span(Phase::kCall, 0, 1023, 1027);
+  hand.Chunks(Phase::kUpload, 0, {{1027, 1030}});
+  hand.Chunks(Phase::kReceive, 0, {{1029, 1031}});
+  hand.Chunks(Phase::kDecide, kNoWorker, {{1031, 1032}});
+  hand.Chunks(Phase::kMerge, kNoWorker, {{1032, 1034}});
+  hand.Chunks(Phase::kDecide, kNoWorker, {{1034, 1035}});
+  hand.Span(Phase::kAsk, 0, 1050, 1050);  // the call came when the chunk had long been there
+  hand.Chunks(Phase::kSend, 0, {{1051, 1053}});
+  hand.Chunks(Phase::kDownload, 0, {{1052, 1054}});
+  hand.Span(Phase::kCall, 0, 1054, 1060);
+  hand.Chunks(Phase::kApply, 0, {{1061, 1070}});
+  hand.Span(Phase::kVerify, 0, 1070, 1080);
+  hand.Span(Phase::kReport, 0, 1100, 1100);
+  EXPECT_THAT(
+      Describe(hand.Path(/*barrier=*/true)),
+      ElementsAre("ledger 1000..1010", "hand_over w0 1010..1012", "start w0 1012..1016",
+                  "hand_over w0 1016..1017", "train w0 1017..1020", "encode w0 c0 1020..1022",
+                  "hand_over w0 1022..1023", "call w0 1023..1027", "upload w0 c0 1027..1030",
+                  "ask w0 1030..1050", "hand_over w0 c0 1050..1051", "send w0 c0 1051..1053",
+                  "link_down w0 c0 1053..1054", "call w0 1054..1060", "hand_over w0 c0 1060..1061",
+                  "apply w0 c0 1061..1070", "verify w0 1070..1080", "report w0 1080..1100"));
 }
 
 TEST(RoundPath, OfARoundWithoutRecordsIsUnexplained) {

@@ -20,6 +20,7 @@ class Simulation {
   struct Up {
     Times encodes, uploads, receives;
     std::vector<int64_t> threads;  // when each is free
+    int64_t asked = 0;             // when the call for the sync delta has come
   };
 
   int64_t Noisy(int64_t ns, double factor, int what, int32_t worker, uint32_t chunk) const;
@@ -27,8 +28,9 @@ class Simulation {
   Times OverLink(const Times& sent, int32_t worker, int what) const;
   int64_t BeginWorker(int32_t worker);
   void GoUp(int32_t worker);
-  Times Merge() const;
-  int64_t GoDown(int32_t worker, const Times& merges);
+  Times Merge();
+  Times Post(const Times& merges);
+  int64_t GoDown(int32_t worker, const Times& posts);
   int64_t OnClock(int64_t ns, int32_t worker) const;
   void AddSpan(Phase phase, int32_t worker, int64_t begin, int64_t end);
   void AddStamps(Phase phase, int32_t worker, Times times);
@@ -81,6 +83,8 @@ int64_t Simulation::BeginWorker(int32_t worker) {
   const SimulatedWorker& one = plan_.workers[w];
   const int64_t told = state_.start_ns + 20 * kMicro * (worker + 1);
   AddSpan(Phase::kStart, worker, state_.start_ns, told);
+  if (worker == 0 && state_.start_ns > state_.begin_ns)
+    AddSpan(Phase::kLedger, kNoWorker, state_.begin_ns, state_.start_ns - kHandOver / 2);
   const int64_t free = state_.free_since[w];
   const int64_t heard = std::max(free, told + one.latency_ns) + kHandOver;
   AddSpan(Phase::kAwaitRound, worker, free, heard);
@@ -106,57 +110,75 @@ void Simulation::GoUp(int32_t worker) {
     Work(up.threads, trained, Noisy(plan_.encode_ns, one.encode, 3, worker, chunk), stamp);
     all_encoded = std::max(all_encoded, stamp.end_ns);
   }
-  std::vector<int64_t> uploader = {trained};
+  const int64_t opened = (plan_.barrier ? all_encoded : trained) + 2 * kHandOver;
+  AddSpan(Phase::kCall, worker, opened - kHandOver, opened);
+  std::vector<int64_t> uploader = {opened};
   for (const ChunkStamp& encode : up.encodes) {
     ChunkStamp& stamp = up.uploads.emplace_back(ChunkStamp{.chunk = encode.chunk});
     Work(uploader, plan_.barrier ? all_encoded : encode.end_ns,
          Noisy(plan_.upload_ns, one.upload, 4, worker, encode.chunk), stamp);
   }
   up.receives = OverLink(up.uploads, worker, 5);
+  up.asked = (plan_.barrier ? up.uploads.back().end_ns : trained) + one.latency_ns + kHandOver;
+  AddSpan(Phase::kAsk, worker, up.asked, up.asked);
   AddStamps(Phase::kEncode, worker, up.encodes);
   AddStamps(Phase::kUpload, worker, up.uploads);
   AddStamps(Phase::kReceive, worker, up.receives);
 }
 
 /// The lowest chunk that is ready goes first, as the coordinator orders them.
-Simulation::Times Simulation::Merge() const {
+Simulation::Times Simulation::Merge() {
   std::vector<std::pair<int64_t, uint32_t>> ready;
   int64_t all = 0;
   for (uint32_t chunk = 0; chunk < plan_.chunks; ++chunk) {
     int64_t come = state_.begin_ns;
     for (const Up& up : up_) come = std::max(come, up.receives[chunk].end_ns);
-    ready.emplace_back(come + 3 * kHandOver, chunk);
+    ready.emplace_back(come + kHandOver, chunk);
     all = std::max(all, ready.back().first);
   }
   std::sort(ready.begin(), ready.end());
-  Times merges(plan_.chunks);
+  Times merges(plan_.chunks), decisions;
   std::vector<int64_t> threads(static_cast<size_t>(plan_.merge_threads), state_.begin_ns);
   for (const auto& [come, chunk] : ready) {
     merges[chunk].chunk = chunk;
-    Work(threads, plan_.barrier ? all : come, Noisy(plan_.merge_ns, 1, 6, kNoWorker, chunk),
-         merges[chunk]);
+    const int64_t taken = plan_.barrier ? all : come;
+    decisions.push_back({chunk, taken, taken + kHandOver});
+    Work(threads, taken + kHandOver, Noisy(plan_.merge_ns, 1, 6, kNoWorker, chunk), merges[chunk]);
   }
+  AddStamps(Phase::kDecide, kNoWorker, std::move(decisions));
   return merges;
 }
 
-/// When the report has come.
-int64_t Simulation::GoDown(int32_t worker, const Times& merges) {
-  const SimulatedWorker& one = plan_.workers[static_cast<size_t>(worker)];
-  Up& up = up_[static_cast<size_t>(worker)];
+/// When each chunk is there to be sent.
+Simulation::Times Simulation::Post(const Times& merges) {
   int64_t all_merged = 0;
   for (const ChunkStamp& merge : merges) all_merged = std::max(all_merged, merge.end_ns);
-  Times sends, applies;
-  std::vector<int64_t> sender = {0};
+  Times posts;
   for (const ChunkStamp& merge : merges) {
-    ChunkStamp& stamp = sends.emplace_back(ChunkStamp{.chunk = merge.chunk});
-    Work(sender, plan_.barrier ? all_merged : merge.end_ns,
-         Noisy(plan_.upload_ns / 4, 1, 7, worker, merge.chunk), stamp);
+    const int64_t taken = (plan_.barrier ? all_merged : merge.end_ns) + kHandOver;
+    posts.push_back({merge.chunk, taken, taken + kHandOver});
+  }
+  AddStamps(Phase::kDecide, kNoWorker, posts);
+  return posts;
+}
+
+/// When the report has come.
+int64_t Simulation::GoDown(int32_t worker, const Times& posts) {
+  const SimulatedWorker& one = plan_.workers[static_cast<size_t>(worker)];
+  Up& up = up_[static_cast<size_t>(worker)];
+  Times sends, applies;
+  std::vector<int64_t> sender = {up.asked};
+  for (const ChunkStamp& post : posts) {
+    ChunkStamp& stamp = sends.emplace_back(ChunkStamp{.chunk = post.chunk});
+    Work(sender, post.end_ns, Noisy(plan_.upload_ns / 4, 1, 7, worker, post.chunk), stamp);
   }
   const Times downloads = OverLink(sends, worker, 8);
-  int64_t done = up.uploads.back().end_ns;
+  const int64_t closed = downloads.back().end_ns + 3 * kHandOver;
+  AddSpan(Phase::kCall, worker, downloads.back().end_ns + kHandOver, closed);
+  int64_t done = std::max(up.uploads.back().end_ns, closed);
   for (const ChunkStamp& download : downloads) {
     ChunkStamp& stamp = applies.emplace_back(ChunkStamp{.chunk = download.chunk});
-    Work(up.threads, plan_.barrier ? downloads.back().end_ns : download.end_ns,
+    Work(up.threads, plan_.barrier ? closed : download.end_ns,
          Noisy(plan_.apply_ns, one.apply, 9, worker, download.chunk), stamp);
     done = std::max(done, stamp.end_ns);
   }
@@ -232,13 +254,14 @@ SimulatedRound Simulation::Run() {
   const Times merges = Merge();
   out_.threads[kNoWorker] = plan_.merge_threads;
   AddStamps(Phase::kMerge, kNoWorker, merges);
+  const Times posts = Post(merges);
   RoundRecord& round = out_.round;
   round.round = round_;
   round.begin_ns = state_.begin_ns;
   for (const ChunkStamp& merge : merges)
     round.committed_ns = std::max(round.committed_ns, merge.end_ns + 6 * kHandOver);
   for (int32_t worker = 0; worker < count; ++worker) {
-    round.end_ns = std::max(round.end_ns, GoDown(worker, merges) + kHandOver);
+    round.end_ns = std::max(round.end_ns, GoDown(worker, posts) + kHandOver);
     AddClock(worker);
     out_.threads[worker] = plan_.workers[static_cast<size_t>(worker)].threads;
   }

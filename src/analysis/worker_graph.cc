@@ -1,6 +1,7 @@
 #include "analysis/worker_graph.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace interlude {
 namespace {
@@ -52,7 +53,8 @@ MaybeActivity AddStart(const PhaseTimes& times, GraphBuilder& builder, const Wor
   return builder.Add({.kind = ActivityKind::kStart,
                       .worker = parts.worker,
                       .begin_ns = starts.front().begin_ns,
-                      .end_ns = starts.front().end_ns});
+                      .end_ns = starts.front().end_ns,
+                      .after = Known({parts.ledger})});
 }
 
 void AddSteps(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
@@ -84,14 +86,30 @@ void AddTasks(ActivityKind kind, const std::vector<ChunkStamp>& stamps, const Re
   into.Sort();
 }
 
+/// Calls that ended by `until_ns` and are not in the graph yet, after `before`.
+void AddCalls(const PhaseTimes& times, int64_t until_ns, MaybeActivity before,
+              GraphBuilder& builder, WorkerParts& parts) {
+  const std::vector<ChunkStamp> calls = Placed(times, Phase::kCall, parts);
+  for (size_t i = parts.called.All().size(); i < calls.size() && calls[i].end_ns <= until_ns; ++i) {
+    const uint32_t call =
+        builder.AddTail(OfWorker(ActivityKind::kCall, parts, calls[i], Known({before})));
+    parts.called.Add(kNoChunk, calls[i].end_ns, call);
+  }
+  parts.called.Sort();
+}
+
 void AddUploads(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
+  const std::vector<ChunkStamp> uploads = Placed(times, Phase::kUpload, parts);
   const MaybeActivity all =
       parts.barrier ? builder.Join(parts.encoded.All()) : MaybeActivity(std::nullopt);
+  if (!uploads.empty())
+    AddCalls(times, uploads.back().begin_ns, all ? all : parts.trained, builder, parts);
   MaybeActivity before;
-  for (const ChunkStamp& stamp : Placed(times, Phase::kUpload, parts)) {
+  for (const ChunkStamp& stamp : uploads) {
     MaybeActivity ready = all ? all : parts.encoded.OfChunk(stamp.chunk, stamp.begin_ns);
     if (!ready) ready = parts.trained;
-    before = AddChunk(ActivityKind::kUpload, stamp, Known({ready, before}), builder, parts);
+    const MaybeActivity called = parts.called.LastBy(stamp.begin_ns);
+    before = AddChunk(ActivityKind::kUpload, stamp, Known({ready, before, called}), builder, parts);
     parts.uploaded.Add(stamp.chunk, stamp.end_ns, *before);
   }
   parts.uploaded.Sort();
@@ -151,10 +169,15 @@ void AddWayDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& par
   const MaybeActivity all =
       parts.barrier ? builder.Join(parts.downloaded.All()) : MaybeActivity(std::nullopt);
   const MaybeActivity exchanged = parts.uploaded.empty() ? parts.trained : parts.uploaded.Last();
+  const MaybeActivity come = parts.downloaded.empty() ? exchanged : parts.downloaded.Last();
+  AddCalls(times, std::numeric_limits<int64_t>::max(), come, builder, parts);
   const auto ready = [&](const ChunkStamp& stamp) {
-    if (all) return all;
-    const MaybeActivity come = parts.downloaded.OfChunk(stamp.chunk, stamp.begin_ns);
-    return come ? come : exchanged;
+    if (all) {  // and the call for them closed
+      const MaybeActivity closed = parts.called.LastBy(stamp.begin_ns);
+      return closed && builder.EndOf(*closed) > builder.EndOf(*all) ? closed : all;
+    }
+    const MaybeActivity chunk = parts.downloaded.OfChunk(stamp.chunk, stamp.begin_ns);
+    return chunk ? chunk : exchanged;
   };
   AddTasks(ActivityKind::kApply, Placed(times, Phase::kApply, parts), ready, builder, parts,
            parts.applied);
@@ -162,6 +185,9 @@ void AddWayDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& par
   if (after.empty()) after = parts.downloaded.All();
   if (exchanged) after.push_back(*exchanged);
   const std::vector<ChunkStamp> verifies = Placed(times, Phase::kVerify, parts);
+  if (!verifies.empty()) {
+    if (const auto closed = parts.called.LastBy(verifies.back().begin_ns)) after.push_back(*closed);
+  }
   parts.verified =
       verifies.empty()
           ? builder.Join(std::move(after))

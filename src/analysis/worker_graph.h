@@ -19,8 +19,9 @@ struct WorkerParts {
   bool barrier = false;
   int32_t threads = 0;              // of its pool; 0: not known
   std::optional<PoolThreads> pool;  // encodes and applies
+  MaybeActivity ledger;             // what the coordinator did before its round could begin
   MaybeActivity trained;            // the last before the exchange
-  Stage encoded, uploaded, received;
+  Stage encoded, called, uploaded, received;
   Stage sent, downloaded, applied;
   MaybeActivity verified, reported;
 };
@@ -29,6 +30,7 @@ struct WorkerParts {
 std::vector<ChunkStamp> Placed(const PhaseTimes& times, Phase phase, const WorkerParts& parts);
 
 /// From the start message to the end of training, then each chunk encoded and uploaded.
+/// `parts.ledger` stands.
 void AddWayUp(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts);
 
 /// Each chunk applied, then verified. `parts.downloaded` stands.

@@ -63,7 +63,18 @@ Status SendSyncChunk(const DownloadCall& call, uint32_t chunk, PhaseTimer& send)
   return OkStatus();
 }
 
+/// What is sent waited for this too.
+void RecordAsk(const DownloadCall& call) {
+  const int64_t now_ns = call.shared.clock.Now().count();
+  call.shared.recorder.Record({.phase = Phase::kAsk,
+                               .round = call.order.round,
+                               .about_worker = call.order.worker,
+                               .begin_ns = now_ns,
+                               .end_ns = now_ns});
+}
+
 Status SendSync(const DownloadCall& call, const std::vector<uint32_t>& chunks) {
+  if (call.member()) RecordAsk(call);
   PhaseTimer send(Phase::kSend, call.order.round, kNoWorker, call.shared.clock, call.order.worker);
   Status status;
   for (size_t i = 0; status.ok() && i < chunks.size(); ++i) {

@@ -43,8 +43,15 @@ void RoundThread::Do(const CatchUp& action) {
     observer_.CatchUpBegan(action.worker, machine_.committed_rounds());
 }
 
+void RoundThread::Decided(uint32_t round, uint32_t chunk) {
+  PhaseTimer& decide = timers_.at(round).decide;
+  decide.AddStamp(chunk, taken_, shared_.clock.Now());
+  decide.AddChunk();
+}
+
 void RoundThread::Do(const StartRound& action) {
   const uint32_t round = action.round;
+  const int64_t decided_ns = shared_.clock.Now().count();
   const uint32_t num_chunks = exchange_->merger->layout().num_chunks();
   shared_.board.BeginRound(round, num_chunks);
   CrashPoint();
@@ -55,7 +62,7 @@ void RoundThread::Do(const StartRound& action) {
     observer_.RunStarted(exchange_->merger->layout().total_params(), num_chunks);
   }
   book_.RoundStarted(round);
-  merge_timers_.try_emplace(round, Phase::kMerge, round, kNoWorker, shared_.clock);
+  timers_.try_emplace(round, round, shared_.clock);
   sync_hashes_.assign(num_chunks, {});
   sync_contributors_.assign(num_chunks, {});
   chunks_merged_ = 0;
@@ -79,6 +86,7 @@ void RoundThread::Do(const StartRound& action) {
     member.steps_done = 0;
     member.behind_since = machine_.committed_rounds();
     member.session->member = true;
+    member.session->start_decided_ns = decided_ns;
     Order(worker, message);
     ++message.evaluation_part;
     CrashPoint();
@@ -113,6 +121,7 @@ void RoundThread::StartSnapshots() {
 void RoundThread::Do(const MergeChunk& action) {
   if (!snapshot_) return merges_to_come_.push_back(action);
   const MergeOrder& order = action.order;
+  const PhaseTimer::Scope scope = timers_.at(order.round).decide.Enter();
   CrashPoint();
   const Status recorded = exchange_->deltas->RecordMerge(order);
   CrashPoint();
@@ -124,9 +133,10 @@ void RoundThread::Do(const MergeChunk& action) {
   }
   if (chunks_merged_ == 0 && shared_.sampler) shared_.sampler->SampleNow();
   ++uncommitted_chunks_;  // also when it fails: the base is then between two rounds
+  Decided(order.round, order.chunk);
   merges_.Submit([this, order, payloads = std::move(payloads),
                   sync = exchange_->deltas->MutableSync(order.round, order.chunk),
-                  &timer = merge_timers_.at(order.round)] {
+                  &timer = timers_.at(order.round).merge] {
     if (shared_.events.closed()) return;  // the run has ended: nobody wants it
     MergeReport report;
     const auto hashes = exchange_->merger->MergeChunk(order, payloads, sync, timer, &report);
@@ -137,10 +147,12 @@ void RoundThread::Do(const MergeChunk& action) {
 void RoundThread::Do(const SendSyncChunk& action) {
   if (options_.config.round.exchange == ExchangeMode::kBarrier) SaveEveryRound(action.round);
   if (failed_) return;
+  const PhaseTimer::Scope scope = timers_.at(action.round).decide.Enter();
   const ChunkHashes& hashes = sync_hashes_[action.chunk];
   const Status status = exchange_->deltas->SealSync(action.round, action.chunk, hashes.payload);
   CrashPoint();
   if (!status.ok()) return Fail(status.WithContext("the journal cannot be written"));
+  Decided(action.round, action.chunk);
   shared_.board.Post(action.round, action.chunk, hashes,
                      std::move(sync_contributors_[action.chunk]));
 }
@@ -148,8 +160,9 @@ void RoundThread::Do(const SendSyncChunk& action) {
 void RoundThread::Do(const CommitRound& action) {
   SaveEveryRound(action.round);
   if (failed_) return;
-  shared_.recorder.Record(merge_timers_.at(action.round));
-  merge_timers_.erase(action.round);
+  shared_.recorder.Record(timers_.at(action.round).merge);
+  shared_.recorder.Record(timers_.at(action.round).decide);
+  timers_.erase(action.round);
   uncommitted_chunks_ = 0;
   const Hash128 root = exchange_->merger->Root();
   roots_[action.round] = root;
@@ -166,8 +179,14 @@ void RoundThread::Do(const EndRound& action) {
   CrashPoint();
   const RoundExchange* exchange = machine_.open_round(action.round);
   INTERLUDE_CHECK(exchange != nullptr, "round {} ended and is not there", action.round);
-  observer_.RoundEnded(
-      book_.EndRound(*exchange, roots_.at(action.round), options_.config.round.rounds));
+  // It may hold up the round that comes, and then stands in its way.
+  PhaseTimer ledger(Phase::kLedger, action.round + 1, kNoWorker, shared_.clock);
+  {
+    const PhaseTimer::Scope scope = ledger.Enter();
+    observer_.RoundEnded(
+        book_.EndRound(*exchange, roots_.at(action.round), options_.config.round.rounds));
+  }
+  if (action.round < options_.config.round.rounds) shared_.recorder.Record(ledger);
   roots_.erase(action.round);
 }
 

@@ -75,7 +75,7 @@ void RoundThread::RestoreOpenRound(const RecoveredRun& run) {
   member_count_ = static_cast<uint32_t>(run.open_members.size());
   const uint32_t num_chunks = exchange_->merger->layout().num_chunks();
   book_.RoundStarted(round);
-  merge_timers_.try_emplace(round, Phase::kMerge, round, kNoWorker, shared_.clock);
+  timers_.try_emplace(round, round, shared_.clock);
   sync_hashes_.assign(num_chunks, {});
   sync_contributors_.assign(num_chunks, {});
   if (!run.syncs.contains(round)) shared_.board.BeginRound(round, num_chunks);

@@ -38,6 +38,7 @@ StatusOr<RunOutcome> RoundThread::Run() {
   while (!ended_) {
     std::optional<Event> event = NextEvent();
     if (!event && shared_.events.closed()) break;
+    taken_ = shared_.clock.Now();
     if (event) Handle(*event);
     machine_.Tick(shared_.clock.Now());
     CarryOutActions();

@@ -134,8 +134,19 @@ class RoundThread {
   std::map<WorkerId, uint32_t> offences_;  // those before the coordinator was killed among them
   std::set<WorkerId> unread_;              // whose queue was full
   std::shared_ptr<Exchange> exchange_;
-  std::map<uint32_t, PhaseTimer> merge_timers_;  // of rounds that are not committed
-  std::vector<ChunkHashes> sync_hashes_;         // of the chunks of the round that is merged
+  /// What this thread and its merges record of a round.
+  struct RoundTimers {
+    RoundTimers(uint32_t round, const Clock& clock)
+        : merge(Phase::kMerge, round, kNoWorker, clock),
+          decide(Phase::kDecide, round, kNoWorker, clock) {}
+    PhaseTimer merge, decide;
+  };
+  /// What follows from the event in hand is about to happen to the chunk.
+  void Decided(uint32_t round, uint32_t chunk);
+
+  std::map<uint32_t, RoundTimers> timers_;  // of rounds that are not committed
+  Nanoseconds taken_{0};                    // when the event in hand was taken from the queue
+  std::vector<ChunkHashes> sync_hashes_;    // of the chunks of the round that is merged
   std::vector<std::vector<WorkerId>> sync_contributors_;  // of the same
   std::map<uint32_t, Hash128> roots_;                     // of committed rounds that have not ended
   EvaluationTally evaluations_;

@@ -37,6 +37,8 @@ struct Session {
   std::atomic<bool> member{false};
   /// Uploads and downloads that are under way.
   std::atomic<uint32_t> bulk_streams{0};
+  /// When the round thread decided upon a round's start that is not written yet; else 0.
+  std::atomic<int64_t> start_decided_ns{0};
   /// Its clock probes that are under way.
   std::atomic<uint32_t> clock_streams{0};
 

@@ -45,14 +45,17 @@ Span SpanAbout(const interlude::Session& session, Phase phase, uint32_t round, i
           .end_ns = end_ns};
 }
 
-/// Writes a message, and records when a round's start went out.
-bool WriteMessage(SessionStream& stream, const interlude::Session& session,
+/// Writes a message, and records when a round's start was decided and went out.
+bool WriteMessage(SessionStream& stream, interlude::Session& session,
                   const CoordinatorMessage& message, SharedState& shared) {
-  const Nanoseconds begin = shared.clock.Now();
+  const int64_t begin_ns = shared.clock.Now().count();
   const bool written = stream.Write(ToProto(message));
   if (const auto* start = std::get_if<StartRoundMessage>(&message); start != nullptr && written) {
-    shared.recorder.Record(
-        SpanAbout(session, Phase::kStart, start->round, begin.count(), shared.clock.Now().count()));
+    // None where a connection is new and what was said on the one before is said again.
+    const int64_t decided_ns = session.start_decided_ns.exchange(0);
+    shared.recorder.Record(SpanAbout(session, Phase::kStart, start->round,
+                                     decided_ns != 0 ? decided_ns : begin_ns,
+                                     shared.clock.Now().count()));
   }
   return written;
 }

@@ -33,11 +33,20 @@ class Account48 {
       AddStamps(phase, 4, 1'000'000, 4'000'000);
     for (const Phase phase : {Phase::kUpload, Phase::kDownload, Phase::kReceive, Phase::kSend})
       AddStamps(phase, 1, 200'000, kChunkOnLinkNs);
-    for (const Phase phase : {Phase::kAwaitRound, Phase::kTrain, Phase::kEncode, Phase::kUpload,
-                              Phase::kDownload, Phase::kApply, Phase::kVerify, Phase::kEvaluate,
-                              Phase::kStart, Phase::kReceive, Phase::kSend, Phase::kReport})
+    for (const Phase phase :
+         {Phase::kAwaitRound, Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kDownload,
+          Phase::kApply, Phase::kVerify, Phase::kEvaluate, Phase::kStart, Phase::kReceive,
+          Phase::kSend, Phase::kReport, Phase::kCall, Phase::kCall, Phase::kAsk})
       AddSpan(phase);
     for (int64_t second = 0; second < kSeconds; ++second) AddSample(second);
+    return std::move(account_);
+  }
+  /// The coordinator's own, which all workers share. A decision takes some microseconds.
+  Account MakeShared() {
+    for (const Phase phase : {Phase::kMerge, Phase::kDecide, Phase::kLedger}) AddSpan(phase);
+    AddStamps(Phase::kMerge, 4, 1'000'000, 4'000'000);
+    AddStamps(Phase::kDecide, 1, 2'000'000, 50'000);
+    AddStamps(Phase::kDecide, 1, 2'000'000, 50'000);
     return std::move(account_);
   }
 
@@ -125,6 +134,7 @@ TEST(RunDatabaseSize, AWorkersAccountOfARoundTakesAtMost16KiB) {
       Account account;
       for (int32_t worker = 0; worker < kWorkers; ++worker)
         account.Append(Account48(round, worker).Make());
+      account.Append(Account48(round, kNoWorker).MakeShared());
       ASSERT_TRUE(database->AddRound({.round = round}, {}, account).ok());
     }
   };

@@ -33,10 +33,19 @@ PhaseText TextOf(Phase phase) {
               "the first base to the coordinator; when joining, differing chunks from it"};
     case Phase::kAwaitRound:
       return {"await_round", "from the end of the round before to the start message of this one"};
+    case Phase::kCall:
+      return {"call", "a call to the coordinator opened, or closed behind its last chunk"};
     case Phase::kStart:
       return {"start", "the start message of a round, until it is written to a worker"};
     case Phase::kReport:
       return {"report", "a worker's report that it has applied and verified comes in"};
+    case Phase::kDecide:
+      return {"decide",
+              "from what was heard of a chunk until its merge, or its sending, is ordered"};
+    case Phase::kAsk:
+      return {"ask", "a worker's call for the sync delta comes in"};
+    case Phase::kLedger:
+      return {"ledger", "the records of the round before are written to run.db"};
     case Phase::kReceive:
       return {"receive", "a worker's delta, from its first chunk to its last"};
     case Phase::kJournal:

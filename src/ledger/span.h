@@ -24,6 +24,7 @@ enum class Phase : uint8_t {
   kPrepare = 9,      // model and data made ready, once
   kShareBase = 10,   // the first base to the coordinator; when joining, differing chunks from it
   kAwaitRound = 11,  // from the end of the round before to the message that starts this one
+  kCall = 12,        // a call to the coordinator is opened, or closed behind its last chunk
   // coordinator
   kReceive = 32,    // from a worker's first delta chunk to its last
   kAggregate = 33,  // 33 to 36: the parts of what is now kMerge, in runs of schema version 1
@@ -37,15 +38,19 @@ enum class Phase : uint8_t {
   kMerge = 41,    // decode and weighted sum, outer step, sync delta, base += it, hash: one pass
   kStart = 42,    // a round's start message, from its decision until it is written to a worker
   kReport = 43,   // a worker's report that it has applied and verified comes in: one moment
+  kDecide = 44,   // from what was heard of a chunk until its merge, or its sending, is ordered
+  kAsk = 45,      // a worker's call for the sync delta comes in: one moment
+  kLedger = 46,   // the records of the round before to run.db, before anything else is done
 };
 
 /// Every phase, workers' first, in the order in which a round passes through them.
 inline constexpr std::array kAllPhases = {
-    Phase::kPrepare,   Phase::kShareBase,  Phase::kAwaitRound, Phase::kTrain,   Phase::kEncode,
-    Phase::kUpload,    Phase::kWait,       Phase::kDownload,   Phase::kApply,   Phase::kVerify,
-    Phase::kEvaluate,  Phase::kStart,      Phase::kReceive,    Phase::kJournal, Phase::kAggregate,
-    Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash,       Phase::kMerge,   Phase::kSend,
-    Phase::kReport,    Phase::kSave,       Phase::kRound};
+    Phase::kPrepare,    Phase::kShareBase, Phase::kAwaitRound, Phase::kTrain,     Phase::kEncode,
+    Phase::kUpload,     Phase::kWait,      Phase::kDownload,   Phase::kApply,     Phase::kCall,
+    Phase::kVerify,     Phase::kEvaluate,  Phase::kLedger,     Phase::kStart,     Phase::kAsk,
+    Phase::kReceive,    Phase::kJournal,   Phase::kDecide,     Phase::kAggregate, Phase::kOuterStep,
+    Phase::kEncodeSync, Phase::kHash,      Phase::kMerge,      Phase::kSend,      Phase::kReport,
+    Phase::kSave,       Phase::kRound};
 
 /// "train", "outer_step", ...; the name in run.db, JSON and the report. "unknown" for a number that
 /// is no phase.

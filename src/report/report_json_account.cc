@@ -47,6 +47,12 @@ Json ExcessIn(const Excesses& excesses, uint32_t round, int32_t worker) {
   return found == excesses.end() ? Json(nullptr) : Json(found->second);
 }
 
+/// What a piece in which nothing was done stands before; null of the others.
+Json NextOf(const PathPiece& piece) {
+  if (piece.next == piece.what) return nullptr;
+  return piece.next == ActivityKind::kJoin ? Json("end") : Json(ActivityName(piece.next));
+}
+
 /// One process's resident memory, and who owned it then: an owner's record holds until its next.
 class MemoryOverTime {
  public:
@@ -100,6 +106,7 @@ Json JsonOfPath(const RunSummary& run, const RoundPath& path) {
   Json pieces = Json::array(), workers = Json::array();
   for (const PathPiece& piece : path.pieces) {
     pieces.push_back({{"what", ActivityName(piece.what)},
+                      {"next", NextOf(piece)},
                       {"worker", ProcessOf(piece.worker)},
                       {"chunk", ChunkOf(piece.chunk)},
                       {"begin_ns", piece.begin_ns - path.begin_ns},

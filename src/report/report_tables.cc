@@ -30,7 +30,8 @@ std::string Percents(const Spread& shares) {
 /// Moments and waits between the phases, and the round itself: no columns of their own.
 bool StandsBetween(Phase phase) {
   return phase == Phase::kAwaitRound || phase == Phase::kStart || phase == Phase::kReport ||
-         phase == Phase::kRound;
+         phase == Phase::kCall || phase == Phase::kDecide || phase == Phase::kAsk ||
+         phase == Phase::kLedger || phase == Phase::kRound;
 }
 
 const PhaseSummary* FindPhase(const RoundSummary& round, Phase phase) {

@@ -14,6 +14,27 @@
 namespace interlude {
 namespace {
 
+/// A call's opening, or its closing: no chunk moves meanwhile, and what comes next waits for it.
+/// Begin and End are one thread's.
+class CallRecord {
+ public:
+  CallRecord(const WorkerContext& context, uint32_t round)
+      : recorder_(context.recorder), timer_(Phase::kCall, round, context.worker, context.clock) {}
+
+  void Begin() { scope_.emplace(timer_, std::nullopt); }
+  /// Where it has begun and not ended.
+  void End() {
+    if (!scope_) return;
+    scope_.reset();
+    recorder_.Record(timer_);
+  }
+
+ private:
+  Recorder& recorder_;
+  PhaseTimer timer_;
+  std::optional<PhaseTimer::Scope> scope_;
+};
+
 std::vector<uint32_t> AllChunks(uint32_t count) {
   std::vector<uint32_t> chunks(count);
   std::iota(chunks.begin(), chunks.end(), 0u);
@@ -59,6 +80,7 @@ class Exchange {
   Status Upload();
   Status DownloadAndApply();
   Status DownloadOnly();
+  Status FetchSync(const ChunkDownload::Stage& stage, const ChunkDownload::Deliver& deliver);
   Status ApplyDownloaded();
   Status Received(const ChunkReceiver::Completed& completed, std::span<const std::byte> payload);
   void SubmitApply(uint32_t chunk, std::span<const std::byte> payload);
@@ -121,7 +143,10 @@ Status Exchange::EncodeChunk(uint32_t chunk) {
 Status Exchange::Upload() {
   const UploadHeader header{
       .kind = UploadKind::kDelta, .round = round_, .codec = model_.codec(), .samples = samples_};
-  const Status status = uploader_.Send(header, model_.num_chunks(), [this](uint32_t chunk) {
+  CallRecord opening(context_, round_);
+  opening.Begin();
+  const Status status = uploader_.Send(header, model_.num_chunks(), [&](uint32_t chunk) {
+    opening.End();
     std::optional<Uploader::Chunk> ready;
     if (encoded_.AwaitChunk(chunk))
       ready =
@@ -137,29 +162,38 @@ Status Exchange::DownloadAndApply() {
   const auto stage = [this](uint32_t chunk) {
     return model_.staging().Take(chunk).first(model_.PayloadBytes(model_.codec(), chunk));
   };
-  const Status status = downloader_.Fetch(
-      AllChunks(model_.num_chunks()), stage, [&](const ChunkReceiver::Completed& completed) {
-        const uint32_t chunk = completed.chunk;
-        // The coordinator merges chunk i after this worker's chunk i has come, so encoding is done
-        // with it. Should it ever merge without this worker, encoding must still not see half an
-        // update.
-        if (!encoded_.AwaitChunk(chunk))
-          return CancelledError("applying round {} was given up", round_);
-        const std::span<const std::byte> payload = stage(chunk);
-        INTERLUDE_RETURN_IF_ERROR(Received(completed, payload));
-        SubmitApply(chunk, payload);
-        return OkStatus();
-      });
-  if (!status.ok()) download_.MarkFailed();
-  return status;
+  return FetchSync(stage, [&](const ChunkReceiver::Completed& completed) {
+    const uint32_t chunk = completed.chunk;
+    // The coordinator merges chunk i after this worker's chunk i has come, so encoding is done
+    // with it. Should it ever merge without this worker, encoding must still not see half an
+    // update.
+    if (!encoded_.AwaitChunk(chunk))
+      return CancelledError("applying round {} was given up", round_);
+    const std::span<const std::byte> payload = stage(chunk);
+    INTERLUDE_RETURN_IF_ERROR(Received(completed, payload));
+    SubmitApply(chunk, payload);
+    return OkStatus();
+  });
 }
 
 Status Exchange::DownloadOnly() {
-  const Status status = downloader_.Fetch(
-      AllChunks(model_.num_chunks()), [this](uint32_t chunk) { return model_.sync_payload(chunk); },
-      [this](const ChunkReceiver::Completed& completed) {
-        return Received(completed, model_.sync_payload(completed.chunk));
-      });
+  return FetchSync([this](uint32_t chunk) { return model_.sync_payload(chunk); },
+                   [this](const ChunkReceiver::Completed& completed) {
+                     return Received(completed, model_.sync_payload(completed.chunk));
+                   });
+}
+
+Status Exchange::FetchSync(const ChunkDownload::Stage& stage,
+                           const ChunkDownload::Deliver& deliver) {
+  CallRecord closing(context_, round_);
+  uint32_t missing = model_.num_chunks();
+  const Status status = downloader_.Fetch(AllChunks(model_.num_chunks()), stage,
+                                          [&](const ChunkReceiver::Completed& completed) {
+                                            INTERLUDE_RETURN_IF_ERROR(deliver(completed));
+                                            if (--missing == 0) closing.Begin();
+                                            return OkStatus();
+                                          });
+  closing.End();
   if (!status.ok()) download_.MarkFailed();
   return status;
 }

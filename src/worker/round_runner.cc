@@ -86,6 +86,7 @@ StatusOr<uint32_t> RunRound(WorkerContext& context, const StartRoundMessage& sta
   context.sampler.SampleNow();  // what training has left, and payloads come on top of it
   INTERLUDE_ASSIGN_OR_RETURN(const ExchangeResult exchanged,
                              RunExchange(context, start.round, trained.samples));
+  context.reported_at = context.clock.Now();  // before the next start message can have been sent
   context.control.Send(RoundReportMessage{.round = start.round,
                                           .root = context.model.Root(),
                                           .samples = trained.samples,

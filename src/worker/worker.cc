@@ -92,6 +92,7 @@ class Worker {
   std::string config_toml_;
   std::atomic<bool> in_round_ = false;
   bool goodbye_heard_ = false;
+  std::optional<Nanoseconds> reported_at_;  // of what was handled last, where it was a round
   Nanoseconds idle_since_ = clock_.Now();
   WorkerOutcome outcome_;
   RunConfig config_;
@@ -260,6 +261,7 @@ StatusOr<uint32_t> Worker::TakePart(const StartRoundMessage& start) {
   in_round.keep_going = [this] { return KeepGoing() && !control_->left_behind(); };
   in_round_ = true;
   StatusOr<uint32_t> retries = RunRound(in_round, start);
+  reported_at_ = in_round.reported_at;
   in_round_ = false;
   return retries;
 }
@@ -327,7 +329,7 @@ Status Worker::HandleMessages() {
       continue;
     }
     const Handled done = std::visit([this](const auto& kind) { return On(kind); }, *message);
-    idle_since_ = clock_.Now();
+    idle_since_ = std::exchange(reported_at_, std::nullopt).value_or(clock_.Now());
     if (Interrupted(done.status())) {
       LogWarning("given up, for the coordinator has another order: {}", done.status().message());
       continue;

@@ -33,6 +33,8 @@ struct WorkerContext {
   /// False once the worker was told to stop, the coordinator ended the stay or, within a round,
   /// goes on without it. Any thread.
   std::function<bool()> keep_going;
+  /// When the round's report was about to be handed over.
+  std::optional<Nanoseconds> reported_at = std::nullopt;
 };
 
 }  // namespace interlude

@@ -183,9 +183,9 @@ TEST(Worker, ReportsLossSamplesBytesAndASpanOfEachPhase) {
     EXPECT_EQ(span.bytes, span.phase == Phase::kVerify ? 4000u : payload_bytes)
         << PhaseName(span.phase);
   }
-  EXPECT_THAT(phases,
-              ElementsAre(Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait,
-                          Phase::kDownload, Phase::kApply, Phase::kVerify, Phase::kAwaitRound));
+  EXPECT_THAT(phases, ElementsAre(Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait,
+                                  Phase::kDownload, Phase::kApply, Phase::kVerify,
+                                  Phase::kAwaitRound, Phase::kCall, Phase::kCall));
 }
 
 TEST(Worker, ReportsWhenEachChunkWentThroughThePhasesOfTheExchange) {

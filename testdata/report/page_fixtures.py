@@ -61,7 +61,8 @@ def play(times, merge_ns, link_ns):
     merged = None
     gates = []
     for chunk in range(chunks):
-        merged = Event("merge", None, chunk, [merged, *(received[w, chunk] for w in times)], merge_ns[chunk])
+        merged = Event("merge", None, chunk, [merged, *(received[w, chunk] for w in times)], merge_ns[chunk],
+                       (2 * MS, "hand_over"))
         events[None].append((merged, None))
         gates.append(merged)
     reports = [finish(worker, t, gates, events, link_ns) for worker, t in times.items()]
@@ -87,15 +88,16 @@ def path_of(last):
     pieces = []
     event = last
     while event:
-        pieces.append((event.what, event.worker, event.chunk, event.begin, event.end))
+        pieces.append((event.what, None, event.worker, event.chunk, event.begin, event.end))
         if event.lag:
-            pieces.append((event.lag_what, event.worker, event.chunk, event.begin - event.lag, event.begin))
+            following = event.what if event.lag_what in ("hand_over", "unexplained") else None
+            pieces.append((event.lag_what, following, event.worker, event.chunk, event.begin - event.lag, event.begin))
         event = event.before
     pieces.reverse()
-    assert pieces[0][3] == 0 and all(a[4] == b[3] for a, b in zip(pieces, pieces[1:]))
-    return [{"what": what, "worker": worker, "chunk": chunk, "begin_ns": begin, "end_ns": end,
+    assert pieces[0][4] == 0 and all(a[5] == b[4] for a, b in zip(pieces, pieces[1:]))
+    return [{"what": what, "next": following, "worker": worker, "chunk": chunk, "begin_ns": begin, "end_ns": end,
              "error_ns": 0 if worker is None else 52_000}
-            for what, worker, chunk, begin, end in pieces if end > begin]
+            for what, following, worker, chunk, begin, end in pieces if end > begin]
 
 
 def own_work(t):

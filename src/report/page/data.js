@@ -145,7 +145,7 @@ export function drawable(pieces, least) {
     last.end_ns = piece.end_ns;
     last.parts += 1;
     if (length <= last.longest) continue;
-    Object.assign(last, {what: piece.what, worker: piece.worker, chunk: piece.chunk,
+    Object.assign(last, {what: piece.what, next: piece.next, worker: piece.worker, chunk: piece.chunk,
                          error_ns: piece.error_ns, longest: length});
   }
   return drawn;

@@ -3,7 +3,7 @@ import {bodyOf, chart, clamp, d3, detailLine, focusedId, notice, onFocus, onKeys
         secondsAxis} from "./dom.js";
 import {drawable} from "./data.js";
 import {NOT_RECORDED, count, duration, isNumber, percent, seconds} from "./format.js";
-import {drawLegend, familyOf, kindClass, nameOf} from "./kinds.js";
+import {drawLegend, familyOf, kindClass, nameOf, pieceName} from "./kinds.js";
 import {change, state, windowOf} from "./state.js";
 
 const ROW = 24, BAR = 16, TOP = 28, LEFT = 40, RIGHT = 64;
@@ -179,7 +179,7 @@ function interact(svg, rows, data, x, detail) {
 
 function describe(round, piece) {
   const length = piece.end_ns - piece.begin_ns;
-  return ["Round " + round.round, nameOf(piece.what) +
+  return ["Round " + round.round, pieceName(piece) +
               (isNumber(piece.worker) ? " on worker " + piece.worker : "") +
               (isNumber(piece.chunk) ? ", chunk " + piece.chunk : "") +
               (piece.parts > 1 ? " and " + count(piece.parts - 1, "shorter piece") : ""),

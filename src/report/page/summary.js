@@ -2,7 +2,7 @@
 // with its table.
 import {bodyOf, d3} from "./dom.js";
 import {DASH, addends, count, duration, isNumber, number, percent, seconds} from "./format.js";
-import {FAMILIES, familyOf, nameOf} from "./kinds.js";
+import {FAMILIES, familyOf, pieceName} from "./kinds.js";
 
 export function drawSummary(model) {
   const body = bodyOf("summary").html("");
@@ -121,5 +121,5 @@ function longestPiece(round, family) {
   }
   if (!longest) return DASH;
   const where = isNumber(longest.worker) ? " on worker " + longest.worker : "";
-  return nameOf(longest.what) + where + ", " + duration(longest.end_ns - longest.begin_ns);
+  return pieceName(longest) + where + ", " + duration(longest.end_ns - longest.begin_ns);
 }

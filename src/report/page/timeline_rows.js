@@ -2,7 +2,7 @@
 // is the round's begin on the coordinator's clock.
 import {toCoordinator} from "./data.js";
 import {duration, isNumber, percent, processName, seconds} from "./format.js";
-import {laneRank, nameOf} from "./kinds.js";
+import {laneRank, nameOf, pieceName} from "./kinds.js";
 
 const PATH_HEIGHT = 28, PROCESS_HEIGHT = 26, LANE_HEIGHT = 18, SLOT_HEIGHT = 5;
 
@@ -100,7 +100,7 @@ function spanItems(span, slot, place, error) {
 }
 
 function pieceItem(piece, round) {
-  return {what: piece.what, begin: piece.begin_ns, end: piece.end_ns, error: piece.error_ns,
+  return {what: piece.what, next: piece.next, begin: piece.begin_ns, end: piece.end_ns, error: piece.error_ns,
           process: isNumber(piece.worker) ? piece.worker : null, chunk: piece.chunk, about: null,
           piece: true, wall: round.wallNs};
 }
@@ -126,7 +126,7 @@ function fromCoordinator(clock, time) {
 
 export function describe(item) {
   const who = processName(item.process);
-  const what = (item.piece ? "critical path: " : "") + nameOf(item.what) + " on " + who +
+  const what = (item.piece ? "critical path: " : "") + pieceName(item) + " on " + who +
       (isNumber(item.about) ? " for worker " + item.about : "") +
       (isNumber(item.chunk) ? ", chunk " + item.chunk : "") +
       (item.chunks ? ", " + item.chunks + " chunks" : "");

@@ -1,0 +1,22 @@
+// What passes from one activity to the next within a process: a gap on the critical path whose
+// cause is known in kind. Pure functions; any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "analysis/activity_graph.h"
+
+namespace interlude {
+
+/// What takes longer is no passing on: a thread that is woken waits for a CPU for some
+/// milliseconds, or for the rest of a quota's period, which is 100 ms.
+inline constexpr int64_t kMostHandOverNs = 100'000'000;
+
+/// Whether the gap between the end of `graph[before]` and the begin of what was done `next` is a
+/// hand-over: the first of the two is recorded up to where the process gave the item to a queue or
+/// woke a thread, the second from where a thread took it, and nothing else happens in between
+/// (docs/report.md lists the pairs). Both ends on the clock of that process, and no longer than
+/// kMostHandOverNs.
+bool IsHandOver(const ActivityGraph& graph, uint32_t before, const WalkPiece& gap);
+
+}  // namespace interlude
