@@ -19,7 +19,7 @@ struct CodecBenchCommandOptions {
 
 Status CheckMemory(const BenchOptions& options) {
   const uint64_t wanted = CodecBenchMemory(options);
-  const uint64_t available = AvailableMemoryBytes();
+  const uint64_t available = AvailableMemoryBytes().value_or(UINT64_MAX);
   if (wanted <= available) return OkStatus();
   return InvalidArgumentError("--params {} needs {} of memory, {} are available: give less",
                               options.values, HumanBytes(static_cast<double>(wanted)),
