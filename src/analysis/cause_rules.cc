@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/human_text.h"
+
 namespace interlude::internal {
 namespace {
 
@@ -66,7 +68,7 @@ void ExplainSteal(PhaseCase& phase) {
     phase.Say(
         CauseKind::kNeighbours, "another machine on the same hardware had its CPUs",
         fmt::format("The hypervisor took {} from the machine while its CPUs were busy for {}.",
-                    Duration(phase.own.host.steal_ns), Duration(phase.own.host.machine_busy_ns)));
+                    HumanNs(phase.own.host.steal_ns), HumanNs(phase.own.host.machine_busy_ns)));
   }
 }
 
@@ -92,9 +94,9 @@ int64_t ExplainThrottling(PhaseCase& phase) {
         phase.Take(CauseKind::kQuota, &Budget::run_delay_ns, wall, /*measured=*/true);
     if (taken == 0) return 0;
     phase.Say(CauseKind::kQuota,
-              fmt::format("{} and throttled it for {} of it", Allowance(own), Duration(taken)),
+              fmt::format("{} and throttled it for {} of it", Allowance(own), HumanNs(taken)),
               fmt::format("{}; it was throttled for {} while it waited {} for a CPU.",
-                          Allowance(own), Duration(wall), Duration(own.split.run_delay_ns)));
+                          Allowance(own), HumanNs(wall), HumanNs(own.split.run_delay_ns)));
     return taken;
   }
   const bool used_up =
@@ -103,7 +105,7 @@ int64_t ExplainThrottling(PhaseCase& phase) {
   if (own.host.throttled_ns >= 0 || !used_up) return 0;
   phase.Say(CauseKind::kQuota, Allowance(own) + ", all of which it used",
             fmt::format("{}, and its threads ran for {} in {}.", Allowance(own),
-                        Duration(own.cpu_meanwhile_ns), Duration(own.split.busy_ns())));
+                        HumanNs(own.cpu_meanwhile_ns), HumanNs(own.split.busy_ns())));
   phase.Miss("No figure says how long it was throttled (cpu.stat of its cgroup).");
   return phase.Take(CauseKind::kQuota, &Budget::run_delay_ns, phase.left.run_delay_ns, false);
 }
@@ -119,8 +121,8 @@ void ExplainNeighbours(PhaseCase& phase, int64_t throttled_ns) {
   if (host.others_cpu_ns < 0) {
     phase.Take(CauseKind::kNeighbours, &Budget::run_delay_ns, not_given, false);
     phase.Say(CauseKind::kNeighbours, "its cores were given to others",
-              fmt::format("It was ready to run for {} and its cores gave it {}.", Duration(wanted),
-                          Duration(had)));
+              fmt::format("It was ready to run for {} and its cores gave it {}.", HumanNs(wanted),
+                          HumanNs(had)));
     phase.Miss("No sample says how long others used the machine's CPUs meanwhile.");
     return;
   }
@@ -129,11 +131,11 @@ void ExplainNeighbours(PhaseCase& phase, int64_t throttled_ns) {
       phase.Take(CauseKind::kNeighbours, &Budget::run_delay_ns, std::min(not_given, others), true);
   phase.Take(CauseKind::kNeighbours, &Budget::run_delay_ns, not_given - shown, false);
   phase.Say(CauseKind::kNeighbours,
-            fmt::format("other processes had its CPUs for {} of it", Duration(not_given)),
+            fmt::format("other processes had its CPUs for {} of it", HumanNs(not_given)),
             fmt::format("It waited {} for a CPU without being throttled, its cores gave it {} of "
                         "the {} for which it was ready, and others used {} of CPU time meanwhile.",
-                        Duration(own.split.run_delay_ns - throttled_ns), Duration(had),
-                        Duration(wanted), Duration(others)));
+                        HumanNs(own.split.run_delay_ns - throttled_ns), HumanNs(had),
+                        HumanNs(wanted), HumanNs(others)));
 }
 
 void ExplainOwnThreads(PhaseCase& phase) {
@@ -143,12 +145,12 @@ void ExplainOwnThreads(PhaseCase& phase) {
   if (taken == 0) return;
   phase.Say(CauseKind::kOwnThreads,
             fmt::format("its {} threads waited for each other on {} usable cores for {} of it",
-                        own.threads, own.usable_cores, Duration(taken)),
+                        own.threads, own.usable_cores, HumanNs(taken)),
             fmt::format("{} threads on {} usable cores; the process itself used {} of the {} that "
                         "these cores have in {}.",
-                        own.threads, own.usable_cores, Duration(own.cpu_meanwhile_ns),
-                        Duration(TimesCores(own.split.busy_ns(), own.usable_cores)),
-                        Duration(own.split.busy_ns())));
+                        own.threads, own.usable_cores, HumanNs(own.cpu_meanwhile_ns),
+                        HumanNs(TimesCores(own.split.busy_ns(), own.usable_cores)),
+                        HumanNs(own.split.busy_ns())));
 }
 
 // ---- work ----
@@ -193,8 +195,8 @@ void ExplainMoreCpu(PhaseCase& phase) {
       CauseKind::kOtherWork, "it ran for longer on its CPUs: they are slower, or its work was more",
       fmt::format("A thread of it ran for {} on a CPU, worker {}'s for {}; all threads "
                   "together {} against {}.",
-                  Duration(own.split.on_cpu_ns), median.worker, Duration(median.split.on_cpu_ns),
-                  Duration(own.cpu_ns), Duration(median.cpu_ns)));
+                  HumanNs(own.split.on_cpu_ns), median.worker, HumanNs(median.split.on_cpu_ns),
+                  HumanNs(own.cpu_ns), HumanNs(median.cpu_ns)));
 }
 
 void ExplainDevice(PhaseCase& phase) {
@@ -202,11 +204,11 @@ void ExplainDevice(PhaseCase& phase) {
   if (!ChargesWholeProcess(own.phase)) return;
   if (phase.Take(CauseKind::kOtherWork, &Budget::blocked_ns, phase.left.blocked_ns, false) == 0)
     return;
-  phase.Say(CauseKind::kOtherWork, "its device took longer, or it waited for something unrecorded",
-            fmt::format("It was asleep for {}, worker {} for {}, and no disk, memory or CPU wait "
-                        "explains that.",
-                        Duration(own.split.blocked_ns), median.worker,
-                        Duration(median.split.blocked_ns)));
+  phase.Say(
+      CauseKind::kOtherWork, "its device took longer, or it waited for something unrecorded",
+      fmt::format("It was asleep for {}, worker {} for {}, and no disk, memory or CPU wait "
+                  "explains that.",
+                  HumanNs(own.split.blocked_ns), median.worker, HumanNs(median.split.blocked_ns)));
   phase.Miss("The device's own clocks and load (nvidia-smi dmon) would show whether it is slow.");
 }
 
@@ -265,10 +267,10 @@ void ExplainMemory(PhaseCase& phase) {
         "maps them again.");
   }
   if (taken == 0) return;
-  phase.Say(CauseKind::kMemory, fmt::format("it lacked memory for {} of it", Duration(taken)),
+  phase.Say(CauseKind::kMemory, fmt::format("it lacked memory for {} of it", HumanNs(taken)),
             fmt::format("Of the pressure for memory {} fall to it, and it had {} major "
                         "faults against {}.",
-                        Duration(stalled), phase.own.host.major_faults,
+                        HumanNs(stalled), phase.own.host.major_faults,
                         std::max<int64_t>(0, phase.median.host.major_faults)));
 }
 
@@ -290,7 +292,7 @@ void ExplainDisk(PhaseCase& phase) {
     return;
   }
   const std::string used = fmt::format("it moved {} from and to a disk, with {} major faults",
-                                       Amount(static_cast<double>(std::max<int64_t>(0, bytes))),
+                                       HumanBytes(static_cast<double>(std::max<int64_t>(0, bytes))),
                                        std::max<int64_t>(0, own.major_faults));
   if (own.io_some_ns < 0) {
     if (phase.Take(CauseKind::kDisk, &Budget::blocked_ns, phase.left.blocked_ns, false) > 0)
@@ -302,9 +304,8 @@ void ExplainDisk(PhaseCase& phase) {
   const int64_t taken =
       phase.Take(CauseKind::kDisk, &Budget::blocked_ns, stalled, /*measured=*/true);
   if (taken == 0) return;
-  phase.Say(
-      CauseKind::kDisk, fmt::format("it waited for a disk for {} of it", Duration(taken)),
-      fmt::format("Of the pressure on disks {} fall to it, and {}.", Duration(stalled), used));
+  phase.Say(CauseKind::kDisk, fmt::format("it waited for a disk for {} of it", HumanNs(taken)),
+            fmt::format("Of the pressure on disks {} fall to it, and {}.", HumanNs(stalled), used));
 }
 
 void ExplainWork(PhaseCase& phase) {
@@ -334,23 +335,6 @@ Explanation Explain(const PhaseFacts& own, const PhaseFacts& median) {
     }
   }
   return std::move(phase.result);
-}
-
-std::string Duration(int64_t ns) {
-  const double seconds = static_cast<double>(ns) / 1e9;
-  if (seconds >= 99.95) return fmt::format("{:.0f} s", seconds);
-  if (seconds >= 9.995) return fmt::format("{:.1f} s", seconds);
-  if (seconds >= 0.9995) return fmt::format("{:.2f} s", seconds);
-  if (seconds >= 0.0995) return fmt::format("{:.0f} ms", seconds * 1e3);
-  if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);
-  return fmt::format("{:.0f} µs", seconds * 1e6);
-}
-
-std::string Amount(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.3g} GB", bytes / 1e9);
-  if (bytes >= 1e6) return fmt::format("{:.3g} MB", bytes / 1e6);
-  if (bytes >= 1e3) return fmt::format("{:.3g} kB", bytes / 1e3);
-  return fmt::format("{:.0f} bytes", bytes);
 }
 
 }  // namespace interlude::internal

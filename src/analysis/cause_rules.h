@@ -52,9 +52,4 @@ void ExplainWork(PhaseCase& phase);  // other work, and what is left
 /// All of them, in that order. The excess is positive.
 Explanation Explain(const PhaseFacts& own, const PhaseFacts& median);
 
-/// "1.80 s", "23.4 ms", "12 µs".
-std::string Duration(int64_t ns);
-/// "1.5 GB", "12 kB", "310 bytes".
-std::string Amount(double bytes);
-
 }  // namespace interlude::internal

@@ -4,10 +4,10 @@
 
 #include "base/cpu_quota.h"
 #include "base/free_memory.h"
+#include "base/human_text.h"
 #include "bench/codec_figures.h"
 #include "cli/bench_commands.h"
 #include "cli/exit_codes.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {

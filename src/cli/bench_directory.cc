@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/free_memory.h"
+#include "base/human_text.h"
 #include "bench/exchange_bytes.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "base/cpu_model.h"
+#include "base/human_text.h"
 #include "base/proc_text.h"
 #include "codec/q4_kernels.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {
