@@ -1,27 +1,17 @@
 #include "analysis/run_paths.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "analysis/meta_number.h"
 #include "analysis/run_clocks.h"
 
 namespace interlude {
 namespace {
 
-/// 0 where the text is no such number.
-int32_t NumberOf(const std::map<std::string, std::string>& meta, const std::string& key) {
-  const auto found = meta.find(key);
-  int32_t number = 0;
-  if (found == meta.end()) return number;
-  const std::string& text = found->second;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 std::map<int32_t, int32_t> ThreadsOf(const std::vector<WorkerRecord>& workers,
                                      const std::map<std::string, std::string>& meta) {
-  std::map<int32_t, int32_t> threads{{kNoWorker, NumberOf(meta, kMetaMergeThreads)}};
+  std::map<int32_t, int32_t> threads{{kNoWorker, MetaNumber<int32_t>(meta, kMetaMergeThreads)}};
   for (const WorkerRecord& worker : workers) threads[worker.worker] = worker.threads;
   return threads;
 }
