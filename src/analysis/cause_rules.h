@@ -49,6 +49,9 @@ void ExplainDisk(PhaseCase& phase);
 void ExplainLink(PhaseCase& phase);  // bandwidth, latency or loss
 void ExplainWork(PhaseCase& phase);  // other work, and what is left
 
+/// What its cgroup lets it have, for a sentence.
+std::string Allowance(const PhaseFacts& facts);
+
 /// All of them, in that order. The excess is positive.
 Explanation Explain(const PhaseFacts& own, const PhaseFacts& median);
 
