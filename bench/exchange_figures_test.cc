@@ -80,7 +80,7 @@ TEST(ExchangeFigures, AsTextAndJsonSayTheSame) {
   const ExchangeFigures figures = Figures();
   const std::string text = FormatExchangeText(figures);
   EXPECT_THAT(text, HasSubstr("25,000 parameters"));
-  EXPECT_THAT(text, HasSubstr("round 1 (warm-up): exchange 0.20 s"));
+  EXPECT_THAT(text, HasSubstr("round 1 (warm-up): exchange 200 ms"));
   EXPECT_THAT(text, HasSubstr("whole exchange: " + ExchangeBars(figures).front().ToString()));
   const auto json = nlohmann::json::parse(FormatExchangeJson(figures));
   EXPECT_EQ(json["params"], 25'000);

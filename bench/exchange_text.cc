@@ -1,6 +1,7 @@
 // The figures of an exchange as text.
 #include <fmt/format.h>
 
+#include "base/human_text.h"
 #include "bench/exchange_figures.h"
 #include "report/table.h"
 

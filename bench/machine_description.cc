@@ -4,28 +4,16 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 
+#include "base/cpu_model.h"
 #include "base/cpu_quota.h"
 #include "bench/machine_speed.h"
 
 namespace interlude {
-namespace {
-
-std::string CpuModel() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown CPU";
-}
-
-}  // namespace
-
 MachineDescription DescribeMachine() {
+  const std::string model = CpuModel();
   const CpuLimits limits = ReadCpuLimits();
-  MachineDescription machine{.cpu_model = CpuModel(),
+  MachineDescription machine{.cpu_model = model.empty() ? "unknown CPU" : model,
                              .usable_cores = limits.UsableCores(),
                              .visible_cores = limits.visible_cores};
   machine.memory_bytes =

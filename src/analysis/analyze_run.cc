@@ -1,10 +1,10 @@
 #include "analysis/analyze_run.h"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/meta_number.h"
 #include "analysis/run_paths.h"
 #include "ledger/span_math.h"
 
@@ -210,16 +210,6 @@ std::vector<WorkerSummary> SummarizeWorkers(const std::vector<WorkerRecord>& rec
   return list;
 }
 
-/// 0 where it is not known.
-uint64_t ParametersOf(const std::map<std::string, std::string>& meta) {
-  const auto found = meta.find(kMetaParameters);
-  uint64_t parameters = 0;
-  if (found == meta.end()) return parameters;
-  const std::string& text = found->second;
-  std::from_chars(text.data(), text.data() + text.size(), parameters);
-  return parameters;
-}
-
 Drags DragsOf(const std::vector<RoundPath>& paths) {
   Drags drags;
   for (const RoundPath& path : paths) {
@@ -294,7 +284,7 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
   run.findings = FindFindings({.tables = tables,
                                .events = run.events,
                                .clocks = clocks,
-                               .parameters = ParametersOf(run.meta)},
+                               .parameters = MetaNumber<uint64_t>(run.meta, kMetaParameters)},
                               run.causes, DragsOf(run.paths), SharesOf(run.paths));
   run.unrecorded_rounds = RoundsBetween(rounds);
   run.workers = SummarizeWorkers(workers, run.rounds, spans, all_parts);

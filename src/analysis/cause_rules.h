@@ -49,12 +49,10 @@ void ExplainDisk(PhaseCase& phase);
 void ExplainLink(PhaseCase& phase);  // bandwidth, latency or loss
 void ExplainWork(PhaseCase& phase);  // other work, and what is left
 
+/// What its cgroup lets it have, for a sentence.
+std::string Allowance(const PhaseFacts& facts);
+
 /// All of them, in that order. The excess is positive.
 Explanation Explain(const PhaseFacts& own, const PhaseFacts& median);
-
-/// "1.80 s", "23.4 ms", "12 µs".
-std::string Duration(int64_t ns);
-/// "1.5 GB", "12 kB", "310 bytes".
-std::string Amount(double bytes);
 
 }  // namespace interlude::internal

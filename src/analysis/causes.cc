@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "analysis/cause_rules.h"
+#include "base/human_text.h"
 
 namespace interlude {
 namespace {
 
-using internal::Duration;
 using internal::Explanation;
 
 struct KindText {
@@ -60,10 +60,10 @@ std::string SplitSentence(const Slow& slow) {
   return fmt::format(
       "{} took {}, on {} {}: on a CPU {} against {}, waiting for a CPU {} against {}, asleep {} "
       "against {}.",
-      PhaseName(slow.excess.phase), Duration(slow.excess.taken_ns),
-      Against(slow.excess, slow.own->round), Duration(slow.excess.median_ns),
-      Duration(own.on_cpu_ns), Duration(median.on_cpu_ns), Duration(own.run_delay_ns),
-      Duration(median.run_delay_ns), Duration(own.blocked_ns), Duration(median.blocked_ns));
+      PhaseName(slow.excess.phase), HumanNs(slow.excess.taken_ns),
+      Against(slow.excess, slow.own->round), HumanNs(slow.excess.median_ns), HumanNs(own.on_cpu_ns),
+      HumanNs(median.on_cpu_ns), HumanNs(own.run_delay_ns), HumanNs(median.run_delay_ns),
+      HumanNs(own.blocked_ns), HumanNs(median.blocked_ns));
 }
 
 void AddOnce(const std::vector<std::string>& sentences, std::vector<std::string>& to) {

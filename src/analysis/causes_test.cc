@@ -283,7 +283,7 @@ TEST(CausesSentencesTest, AQuotaIsToldWithItsFigures) {
             "its cgroup allows 0.25 of 8 visible CPUs and throttled it for 1.58 s of it");
   EXPECT_EQ(cause.evidence.at(0),
             "encode took 1.70 s, on worker 2, the median, 100 ms: on a CPU 98.0 ms against 98.0 "
-            "ms, waiting for a CPU 1.60 s against 2.0 ms, asleep 0 µs against 0 µs.");
+            "ms, waiting for a CPU 1.60 s against 2.0 ms, asleep 0 ms against 0 ms.");
 }
 
 TEST(CausesSentencesTest, WhatIsMissingIsNamed) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "analysis/cause_rules.h"
 #include "analysis/finding_rules.h"
 
 namespace interlude {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "analysis/cause_rules.h"
 #include "analysis/finding_rules.h"
 #include "analysis/span_split.h"
+#include "base/human_text.h"
 
 namespace interlude::internal {
 namespace {
@@ -149,8 +149,8 @@ void FindGrowth(const FindingContext& context, Findings& out) {
     finding.text = fmt::format(
         "the memory of {} grew from {} in the second third of the run to {} "
         "in the last (observed)",
-        ProcessText(process), Amount(static_cast<double>(before)),
-        Amount(static_cast<double>(after)));
+        ProcessText(process), HumanBytes(static_cast<double>(before)),
+        HumanBytes(static_cast<double>(after)));
     finding.evidence.push_back("Medians of the resident memory.");
     finding.records = fmt::format(
         "SELECT at_ns, rss_bytes, anonymous_bytes FROM process_samples WHERE recorded_by = {} "
@@ -183,7 +183,7 @@ void FindHeldMemory(const FindingContext& context, Findings& out) {
   finding.text = fmt::format(
       "the coordinator held {} {} after the last round, {:.2f} x the model in "
       "fp32 (observed)",
-      Amount(held), Duration(last->at_ns - end), held / model);
+      HumanBytes(held), HumanNs(last->at_ns - end), held / model);
   finding.evidence.push_back("Anonymous memory of its last sample.");
   finding.records =
       "SELECT at_ns, owner, bytes FROM memory WHERE recorded_by = -1 ORDER BY at_ns DESC LIMIT 20";
@@ -223,7 +223,7 @@ void FindClockTroubles(const FindingContext& context, Findings& out) {
   finding.text =
       unknown.empty()
           ? fmt::format("the clocks of {} are known to {} only, in rounds of {} (observed)",
-                        WorkersText(wide), Duration(widest), Duration(mean))
+                        WorkersText(wide), HumanNs(widest), HumanNs(mean))
           : fmt::format(
                 "the clocks of {} could not be compared with the coordinator's "
                 "(observed)",

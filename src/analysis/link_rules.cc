@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/cause_rules.h"
+#include "base/human_text.h"
 
 namespace interlude::internal {
 namespace {
@@ -69,9 +70,9 @@ void SayLoss(PhaseCase& phase) {
             fmt::format("{:.1f} % of its bytes were lost and sent again", 100 * LostShare(host)),
             fmt::format("{} of {} were sent again, and no queue stands in the way: packets took "
                         "{}.",
-                        Amount(static_cast<double>(host.tcp_retransmitted_bytes)),
-                        Amount(static_cast<double>(host.tcp_sent_bytes)),
-                        Duration(std::max<int64_t>(0, host.tcp_round_trip_ns))));
+                        HumanBytes(static_cast<double>(host.tcp_retransmitted_bytes)),
+                        HumanBytes(static_cast<double>(host.tcp_sent_bytes)),
+                        HumanNs(std::max<int64_t>(0, host.tcp_round_trip_ns))));
 }
 
 void ExplainLoss(PhaseCase& phase, const Link& link) {
@@ -81,15 +82,15 @@ void ExplainLoss(PhaseCase& phase, const Link& link) {
 
 std::string Rate(const PhaseFacts& facts) {
   const double seconds = static_cast<double>(facts.split.busy_ns()) / 1e9;
-  return Amount(static_cast<double>(facts.bytes) / std::max(seconds, 1e-9)) + "/s";
+  return HumanBytes(static_cast<double>(facts.bytes) / std::max(seconds, 1e-9)) + "/s";
 }
 
 /// The connection had bytes to send, and neither a round trip nor a loss held them up.
 void ExplainBandwidth(PhaseCase& phase, const Link& link) {
   const PhaseFacts &own = phase.own, &median = phase.median;
   const std::string rates =
-      fmt::format("{} at {}, worker {} at {}", Amount(static_cast<double>(own.bytes)), Rate(own),
-                  median.worker, Rate(median));
+      fmt::format("{} at {}, worker {} at {}", HumanBytes(static_cast<double>(own.bytes)),
+                  Rate(own), median.worker, Rate(median));
   if (!link.tcp || own.probe_round_trip_ns < 0) {
     if (phase.Take(CauseKind::kBandwidth, &Budget::blocked_ns, phase.left.blocked_ns, false) == 0)
       return;
@@ -108,17 +109,17 @@ void ExplainBandwidth(PhaseCase& phase, const Link& link) {
   if (receiver + wire == 0) return;
   const std::string what =
       receiver > wire
-          ? fmt::format("the receiver's window was full for {} of it", Duration(receiver))
+          ? fmt::format("the receiver's window was full for {} of it", HumanNs(receiver))
           : fmt::format("its link carried {}", Rate(own));
   phase.Say(
       CauseKind::kBandwidth, what,
-      fmt::format("{}; its connections had data to send for {}, {} of it with the receiver's "
-                  "window full; {} of {} were sent again, the round trip grew from {} to {}.",
-                  rates, Duration(host.tcp_busy_ns), Duration(host.tcp_receiver_limited_ns),
-                  Amount(static_cast<double>(std::max<int64_t>(0, host.tcp_retransmitted_bytes))),
-                  Amount(static_cast<double>(std::max<int64_t>(0, host.tcp_sent_bytes))),
-                  Duration(own.probe_round_trip_ns),
-                  Duration(std::max<int64_t>(0, host.tcp_round_trip_ns))));
+      fmt::format(
+          "{}; its connections had data to send for {}, {} of it with the receiver's "
+          "window full; {} of {} were sent again, the round trip grew from {} to {}.",
+          rates, HumanNs(host.tcp_busy_ns), HumanNs(host.tcp_receiver_limited_ns),
+          HumanBytes(static_cast<double>(std::max<int64_t>(0, host.tcp_retransmitted_bytes))),
+          HumanBytes(static_cast<double>(std::max<int64_t>(0, host.tcp_sent_bytes))),
+          HumanNs(own.probe_round_trip_ns), HumanNs(std::max<int64_t>(0, host.tcp_round_trip_ns))));
 }
 
 /// Waiting that ends with an answer: a full window, or nothing to send until one comes.
@@ -137,12 +138,12 @@ void ExplainDistance(PhaseCase& phase, const Link& link) {
   if (phase.Take(CauseKind::kLatencyOrLoss, &Budget::blocked_ns, shown, true) > 0) {
     phase.Say(CauseKind::kLatencyOrLoss,
               fmt::format("the way to the coordinator and back takes {}",
-                          Duration(own.probe_round_trip_ns)),
+                          HumanNs(own.probe_round_trip_ns)),
               fmt::format("A round trip takes {} at least, worker {}'s {}; {} need {} or more of "
                           "them.",
-                          Duration(own.probe_round_trip_ns), median.worker,
-                          Duration(median.probe_round_trip_ns),
-                          Amount(static_cast<double>(own.bytes)), trips));
+                          HumanNs(own.probe_round_trip_ns), median.worker,
+                          HumanNs(median.probe_round_trip_ns),
+                          HumanBytes(static_cast<double>(own.bytes)), trips));
   }
 }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "analysis/cause_rules.h"
 #include "analysis/finding_rules.h"
+#include "base/human_text.h"
 
 namespace interlude::internal {
 namespace {
@@ -96,7 +96,7 @@ void FindUnexplained(const FindingContext& context, Findings& out) {
                              Percent(context.ShareOf(ns)));
   finding.evidence.push_back(
       fmt::format("{} in {} rounds; spans are dropped where a process cannot report for long.",
-                  Duration(ns), context.measured.size()));
+                  HumanNs(ns), context.measured.size()));
   finding.records = "SELECT round, recorded_by, count(*) AS spans FROM spans WHERE " +
                     RoundRange(context) + " GROUP BY round, recorded_by ORDER BY round";
   finding.try_this = "Look at the events of these rounds.";
@@ -163,8 +163,8 @@ void FindLinkLimit(const FindingContext& context, Findings& out) {
   finding.evidence.push_back(fmt::format(
       "The workers' connections had data to send for {}; {} with the receiver's window full, {} "
       "with the send buffer full; {} of {} were sent again.",
-      Duration(tcp.busy), Duration(tcp.receiver), Duration(tcp.sender),
-      Amount(static_cast<double>(tcp.again)), Amount(static_cast<double>(tcp.sent))));
+      HumanNs(tcp.busy), HumanNs(tcp.receiver), HumanNs(tcp.sender),
+      HumanBytes(static_cast<double>(tcp.again)), HumanBytes(static_cast<double>(tcp.sent))));
   finding.records =
       "SELECT recorded_by AS worker, at_ns, tcp_sent_bytes, tcp_retransmitted_bytes, tcp_busy_ns, "
       "tcp_receiver_limited_ns, tcp_sender_limited_ns, tcp_round_trip_ns FROM process_samples "
@@ -191,7 +191,7 @@ void FindWarmUp(const FindingContext& context, Findings& out) {
   finding.id = "first_round";
   finding.grade = Grade::kObserved;
   finding.text = fmt::format("the first round took {}, {} longer than the others' mean (observed)",
-                             Duration(more + mean), Duration(more));
+                             HumanNs(more + mean), HumanNs(more));
   finding.evidence.push_back("It warms connections, caches and memory; figures leave it out.");
   finding.records = "SELECT * FROM round_summary ORDER BY round LIMIT 3";
   finding.try_this = "Longer runs; data sets read before the run begins.";
@@ -212,7 +212,7 @@ void FindOnPath(const FindingContext& context, Findings& out) {
     finding.grade = Grade::kObserved;
     context.SetSaving(ns, finding);
     finding.text = fmt::format(fmt::runtime(rule.text), Percent(context.ShareOf(ns)),
-                               Duration(finding.saves_ns_per_round)) +
+                               HumanNs(finding.saves_ns_per_round)) +
                    " (observed)";
     finding.evidence = Parts(context, rule.what);
     finding.records = Query(context, rule.phase);

@@ -38,6 +38,7 @@ struct WorkerClock {
   /// By so much the messages contradict each other: drift within the round, or times that are
   /// wrong.
   int64_t contradiction_ns = 0;
+  friend bool operator==(const WorkerClock&, const WorkerClock&) = default;
 };
 
 /// What `estimate` says is to be added to the worker's clock at the middle of the round; nothing

@@ -1,25 +1,17 @@
 #include "analysis/run_paths.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+
+#include "analysis/meta_number.h"
+#include "analysis/run_clocks.h"
 
 namespace interlude {
 namespace {
 
-/// 0 where the text is no such number.
-int32_t NumberOf(const std::map<std::string, std::string>& meta, const std::string& key) {
-  const auto found = meta.find(key);
-  int32_t number = 0;
-  if (found == meta.end()) return number;
-  const std::string& text = found->second;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 std::map<int32_t, int32_t> ThreadsOf(const std::vector<WorkerRecord>& workers,
                                      const std::map<std::string, std::string>& meta) {
-  std::map<int32_t, int32_t> threads{{kNoWorker, NumberOf(meta, kMetaMergeThreads)}};
+  std::map<int32_t, int32_t> threads{{kNoWorker, MetaNumber<int32_t>(meta, kMetaMergeThreads)}};
   for (const WorkerRecord& worker : workers) threads[worker.worker] = worker.threads;
   return threads;
 }
@@ -78,24 +70,13 @@ std::vector<RoundPath> FindRunPaths(const std::vector<RoundRecord>& rounds,
                                     const std::vector<ClockRecord>& all_clocks) {
   std::unordered_map<uint32_t, std::vector<ChunkStamps>> stamps;
   for (ChunkStamps& of : all_stamps) stamps[of.round].push_back(std::move(of));
-  std::unordered_map<uint32_t, std::vector<ClockRecord>> live;
-  std::vector<ClockRecord> final;
-  for (const ClockRecord& clock : all_clocks) {
-    if (clock.round) {
-      live[*clock.round].push_back(clock);
-    } else {
-      final.push_back(clock);
-    }
-  }
+  const RunClocks run_clocks(all_clocks);
   const std::vector<EventRecord> by_time = ByTime(events);
   const std::map<int32_t, int32_t> threads = ThreadsOf(workers, meta);
   const auto exchange = meta.find(kMetaExchange);
   std::vector<RoundPath> paths;
   for (const RoundRecord& round : rounds) {
-    std::vector<ClockRecord> known = final;
-    const std::vector<ClockRecord>& then = live[round.round];
-    known.insert(known.end(), then.begin(), then.end());
-    const std::vector<ClockEstimate> clocks = ClocksFor(round, known);
+    const std::vector<ClockEstimate> clocks = run_clocks.For(round);
     const auto of_round = spans.find(round.round);
     paths.push_back(FindRoundPath(
         {.round = round,

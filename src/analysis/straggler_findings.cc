@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "analysis/cause_rules.h"
 #include "analysis/finding_rules.h"
+#include "base/human_text.h"
 
 namespace interlude::internal {
 namespace {
@@ -129,8 +129,8 @@ std::string Advice(CauseKind kind) {
 
 std::string Slowness(const Group& group, const PhaseExcess& phase, bool against_itself) {
   const bool one = group.workers.size() == 1 || group.Rotates();
-  const std::string figures = fmt::format("{} against {}, in {}", Duration(phase.taken_ns),
-                                          Duration(phase.median_ns), RoundsText(group.rounds));
+  const std::string figures = fmt::format("{} against {}, in {}", HumanNs(phase.taken_ns),
+                                          HumanNs(phase.median_ns), RoundsText(group.rounds));
   const double times = static_cast<double>(phase.taken_ns) /
                        static_cast<double>(std::max<int64_t>(1, phase.median_ns));
   const std::string than = against_itself ? "in its own median round" : "as the median worker";
@@ -178,8 +178,8 @@ Finding MakeFinding(const Key& key, const Group& group, const FindingContext& co
   context.SetSaving(group.saving_ns, finding);
   finding.evidence.push_back(
       fmt::format("In round {}, worker {}: the cause explains {} of {} more than the median ({}).",
-                  example.round, example.worker, Duration(example.cause.explained_ns),
-                  Duration(example.cause.excess_ns), Percent(example.cause.share())));
+                  example.round, example.worker, HumanNs(example.cause.explained_ns),
+                  HumanNs(example.cause.excess_ns), Percent(example.cause.share())));
   finding.evidence.insert(finding.evidence.end(), example.cause.evidence.begin(),
                           example.cause.evidence.end());
   if (finding.grade == Grade::kHypothesis) {

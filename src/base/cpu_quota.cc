@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/cpu_cgroups.h"
+#include "base/cgroups.h"
 
 namespace interlude {
 namespace {
@@ -52,7 +52,7 @@ std::optional<double> QuotaV1(const std::string& directory) {
   return *quota / *period;
 }
 
-void Consider(const CpuCgroup& group, CpuLimits& limits) {
+void Consider(const Cgroup& group, CpuLimits& limits) {
   const auto quota = group.v2 ? QuotaV2(group.directory) : QuotaV1(group.directory);
   if (!quota || (limits.quota_cores && *quota >= *limits.quota_cores)) return;
   limits.quota_cores = quota;
@@ -89,7 +89,7 @@ CpuLimits ReadCpuLimits(const std::string& root) {
   limits.visible_cores = std::max<int>(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
   const int affinity = AffinityCores();
   limits.affinity_cores = affinity > 0 ? affinity : limits.visible_cores;
-  for (const CpuCgroup& group : FindCpuCgroups(root)) Consider(group, limits);
+  for (const Cgroup& group : FindCgroups("cpu", root)) Consider(group, limits);
   return limits;
 }
 

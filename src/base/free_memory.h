@@ -3,18 +3,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
 
 namespace interlude {
 
-/// Bytes that can be had without swapping, as the kernel estimates them (MemAvailable); UINT64_MAX
-/// where it does not say.
-uint64_t AvailableMemoryBytes();
+/// Bytes that can be had on the machine without swapping, as the kernel estimates them
+/// (MemAvailable); nothing where it does not say. `root` stands before /proc and /sys, for tests.
+std::optional<uint64_t> AvailableMemoryBytes(const std::string& root = "");
 
-/// ResourceExhausted, with both figures, when less than `wanted_bytes` can be had. `what` begins
-/// the message: "a model of 20 parameters".
+/// What this process's cgroups, v1 or v2, leave of their memory limits, the smallest; nothing
+/// without a limit. Caches that the kernel could take back count as used.
+std::optional<uint64_t> MemoryLeftInCgroups(const std::string& root = "");
+
+/// ResourceExhausted, with both figures, when the machine has less than `wanted_bytes`. `what`
+/// begins the message: "a model of 20 parameters".
 Status CheckFreeMemory(std::string_view what, uint64_t wanted_bytes);
 
 }  // namespace interlude

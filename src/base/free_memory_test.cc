@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/fake_root.h"
+
 namespace interlude {
 namespace {
 
 TEST(FreeMemory, AFewBytesCanBeHad) {
-  EXPECT_GT(AvailableMemoryBytes(), 1u << 20);
+  EXPECT_GT(AvailableMemoryBytes().value_or(0), 1u << 20);
   EXPECT_TRUE(CheckFreeMemory("a small thing", 1).ok());
 }
 
@@ -17,6 +19,39 @@ TEST(FreeMemory, TooMuchIsRefusedWithBothFigures) {
   EXPECT_THAT(status.message(),
               testing::StartsWith("a model of 9 parameters needs 4294967296.00 GiB"));
   EXPECT_THAT(status.message(), testing::HasSubstr("are free"));
+}
+
+TEST(FreeMemory, IsWhatTheKernelEstimates) {
+  FakeRoot root;
+  EXPECT_EQ(AvailableMemoryBytes(root.path()), std::nullopt);
+  root.File("/proc/meminfo", "MemTotal: 100 kB\nMemAvailable:    20 kB\n");
+  EXPECT_EQ(AvailableMemoryBytes(root.path()), 20u * 1024);
+  EXPECT_EQ(MemoryLeftInCgroups(root.path()), std::nullopt);
+  root.File("/proc/meminfo", "damaged");
+  EXPECT_EQ(AvailableMemoryBytes(root.path()), std::nullopt);
+}
+
+TEST(FreeMemory, TheTightestAncestorCountsInV2) {
+  FakeRoot root;
+  root.File("/proc/self/cgroup", "0::/a/b\n");
+  root.File("/sys/fs/cgroup/a/b/memory.max", "max\n");
+  root.File("/sys/fs/cgroup/a/b/memory.current", "10\n");
+  root.File("/sys/fs/cgroup/a/memory.max", "1000\n");
+  root.File("/sys/fs/cgroup/a/memory.current", "300\n");
+  EXPECT_EQ(MemoryLeftInCgroups(root.path()), 700u);
+  root.File("/sys/fs/cgroup/a/memory.current", "3000\n");
+  EXPECT_EQ(MemoryLeftInCgroups(root.path()), 0u) << "over its limit";
+}
+
+TEST(FreeMemory, V1SaysWithAHugeNumberThatThereIsNoLimit) {
+  FakeRoot root;
+  root.File("/proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/job\n");
+  root.File("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  root.File("/sys/fs/cgroup/memory/memory.usage_in_bytes", "5\n");
+  EXPECT_EQ(MemoryLeftInCgroups(root.path()), std::nullopt);
+  root.File("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "500\n");
+  root.File("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "100\n");
+  EXPECT_EQ(MemoryLeftInCgroups(root.path()), 400u);
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ struct Accounts {
   Mutex mutex;
   uint64_t newest_id INTERLUDE_GUARDED_BY(mutex) = 0;
   std::map<uint64_t, NamedRange> ranges INTERLUDE_GUARDED_BY(mutex);
-  std::map<std::string, MemoryUse> by_owner INTERLUDE_GUARDED_BY(mutex);
 };
 
 Accounts& GlobalAccounts() {
@@ -44,10 +43,6 @@ NamedMemory::NamedMemory(std::string owner, const void* data, size_t bytes, Memo
   const auto begin = reinterpret_cast<uintptr_t>(data);
   Accounts& accounts = GlobalAccounts();
   MutexLock lock(accounts.mutex);
-  MemoryUse& use = accounts.by_owner[owner];
-  use.owner = owner;
-  use.bytes += static_cast<int64_t>(bytes);
-  use.peak_bytes = std::max(use.peak_bytes, use.bytes);
   id_ = ++accounts.newest_id;
   accounts.ranges[id_] = {id_, begin, begin + bytes, std::move(owner), place};
 }
@@ -56,10 +51,7 @@ void NamedMemory::Release() {
   if (id_ == 0) return;
   Accounts& accounts = GlobalAccounts();
   MutexLock lock(accounts.mutex);
-  const auto it = accounts.ranges.find(std::exchange(id_, 0));
-  accounts.by_owner[it->second.owner].bytes -=
-      static_cast<int64_t>(it->second.end - it->second.begin);
-  accounts.ranges.erase(it);
+  accounts.ranges.erase(std::exchange(id_, 0));
 }
 
 NamedMemory& NamedMemory::operator=(NamedMemory&& other) noexcept {
@@ -68,14 +60,6 @@ NamedMemory& NamedMemory::operator=(NamedMemory&& other) noexcept {
     id_ = std::exchange(other.id_, 0);
   }
   return *this;
-}
-
-std::vector<MemoryUse> MemoryUses() {
-  Accounts& accounts = GlobalAccounts();
-  MutexLock lock(accounts.mutex);
-  std::vector<MemoryUse> uses;
-  for (const auto& [owner, use] : accounts.by_owner) uses.push_back(use);
-  return uses;
 }
 
 std::vector<NamedRange> NamedRanges() {

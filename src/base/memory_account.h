@@ -31,16 +31,6 @@ class NamedMemory {
   uint64_t id_ = 0;  // 0: none
 };
 
-/// Bytes held and the most ever held under one name, whether they are resident or not.
-struct MemoryUse {
-  std::string owner;
-  int64_t bytes = 0;
-  int64_t peak_bytes = 0;
-};
-
-/// All owners there ever were, by name.
-std::vector<MemoryUse> MemoryUses();
-
 /// One registered range.
 struct NamedRange {
   uint64_t id = 0;  // never used again

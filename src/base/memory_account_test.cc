@@ -11,37 +11,36 @@ namespace {
 
 constexpr int64_t kPage = 4096;
 
-MemoryUse UseOf(const std::string& owner) {
-  for (const MemoryUse& use : MemoryUses()) {
-    if (use.owner == owner) return use;
+int64_t BytesOf(const std::string& owner) {
+  int64_t bytes = 0;
+  for (const NamedRange& range : NamedRanges()) {
+    if (range.owner == owner) bytes += static_cast<int64_t>(range.end - range.begin);
   }
-  return {};
+  return bytes;
 }
 
 NamedMemory Name(const std::string& owner, uintptr_t begin, size_t bytes) {
   return {owner, reinterpret_cast<const void*>(begin), bytes, MemoryPlace::kHeap};
 }
 
-TEST(MemoryAccount, CountsWhatIsHeldAndTheMostEverHeld) {
+TEST(MemoryAccount, KnowsWhatIsHeldUnderEachName) {
   NamedMemory first = Name("account", 1000, 100);
   {
     const NamedMemory second = Name("account", 2000, 50);
-    EXPECT_EQ(UseOf("account").bytes, 150);
+    EXPECT_EQ(BytesOf("account"), 150);
   }
-  EXPECT_EQ(UseOf("account").bytes, 100);
-  EXPECT_EQ(UseOf("account").peak_bytes, 150);
+  EXPECT_EQ(BytesOf("account"), 100);
   first = Name("account", 3000, 10);
-  EXPECT_EQ(UseOf("account").bytes, 10);
+  EXPECT_EQ(BytesOf("account"), 10);
   const NamedMemory moved = std::move(first);
-  EXPECT_EQ(UseOf("account").bytes, 10);
+  EXPECT_EQ(BytesOf("account"), 10);
   const NamedMemory nothing = Name("account", 4000, 0);
-  EXPECT_EQ(UseOf("account").bytes, 10);
+  EXPECT_EQ(BytesOf("account"), 10);
 }
 
-TEST(MemoryAccount, OwnersAreListedByNameAndRangesByAddress) {
+TEST(MemoryAccount, RangesAreListedByAddress) {
   const NamedMemory high = Name("a first", 9000, 1);
   const NamedMemory low = Name("z last", 8000, 1);
-  EXPECT_TRUE(std::ranges::is_sorted(MemoryUses(), {}, &MemoryUse::owner));
   const std::vector<NamedRange> ranges = NamedRanges();
   EXPECT_TRUE(std::ranges::is_sorted(ranges, {}, &NamedRange::begin));
   const auto found = std::ranges::find(ranges, "z last", &NamedRange::owner);
@@ -51,7 +50,7 @@ TEST(MemoryAccount, OwnersAreListedByNameAndRangesByAddress) {
   EXPECT_EQ(found->place, MemoryPlace::kHeap);
 }
 
-TEST(MemoryAccount, ThreadsLoseNoCounts) {
+TEST(MemoryAccount, ThreadsLoseNoRanges) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([] {
@@ -59,7 +58,7 @@ TEST(MemoryAccount, ThreadsLoseNoCounts) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(UseOf("threads").bytes, 0);
+  EXPECT_EQ(BytesOf("threads"), 0);
 }
 
 TEST(Buffer, IsZeroAlignedAndCountedWhileItLives) {
@@ -69,10 +68,9 @@ TEST(Buffer, IsZeroAlignedAndCountedWhileItLives) {
     EXPECT_EQ(buffer.bytes().size(), 10'000u);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.bytes().data()) % 64, 0u);
     EXPECT_TRUE(std::ranges::all_of(buffer.bytes(), [](std::byte b) { return b == std::byte{0}; }));
-    EXPECT_EQ(UseOf("buffer").bytes, 3 * kPage);
+    EXPECT_EQ(BytesOf("buffer"), 3 * kPage);
   }
-  EXPECT_EQ(UseOf("buffer").bytes, 0);
-  EXPECT_EQ(UseOf("buffer").peak_bytes, 3 * kPage);
+  EXPECT_EQ(BytesOf("buffer"), 0);
 }
 
 TEST(Buffer, FloatsViewTheWholeMemory) {
@@ -90,22 +88,22 @@ TEST(Buffer, MovingHandsTheMemoryOverAndCountsItOnce) {
   const std::byte* place = first.bytes().data();
   Buffer second(std::move(first));
   EXPECT_EQ(second.bytes().data(), place);
-  EXPECT_EQ(UseOf("moved").bytes, kPage);
+  EXPECT_EQ(BytesOf("moved"), kPage);
 
   Buffer third("replaced", 100);
   third = std::move(second);
   EXPECT_EQ(third.bytes()[7], std::byte{42});
-  EXPECT_EQ(UseOf("replaced").bytes, 0);
-  EXPECT_EQ(UseOf("moved").bytes, kPage);
+  EXPECT_EQ(BytesOf("replaced"), 0);
+  EXPECT_EQ(BytesOf("moved"), kPage);
   third = Buffer();
-  EXPECT_EQ(UseOf("moved").bytes, 0);
+  EXPECT_EQ(BytesOf("moved"), 0);
 }
 
 TEST(Buffer, AnEmptyOneHoldsNothing) {
   const Buffer none;
   const Buffer empty("empty", 0);
   EXPECT_TRUE(none.bytes().empty() && empty.bytes().empty());
-  EXPECT_EQ(UseOf("empty").bytes, 0);
+  EXPECT_EQ(BytesOf("empty"), 0);
 }
 
 }  // namespace

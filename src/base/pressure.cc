@@ -1,6 +1,6 @@
 #include "base/pressure.h"
 
-#include "base/cpu_cgroups.h"
+#include "base/cgroups.h"
 #include "base/proc_text.h"
 
 namespace interlude {
@@ -28,7 +28,7 @@ Pressure ReadPressure(const std::string& root) {
   pressure.cpu_some_ns = TotalNs(root + "/proc/pressure/cpu", "some");
   pressure.memory_some_ns = TotalNs(root + "/proc/pressure/memory", "some");
   pressure.io_some_ns = TotalNs(root + "/proc/pressure/io", "some");
-  for (const CpuCgroup& group : FindCpuCgroups(root)) {
+  for (const Cgroup& group : FindCgroups("cpu", root)) {
     if (!group.v2) continue;
     pressure.cgroup_cpu_full_ns = TotalNs(group.directory + "/cpu.pressure", "full");
     if (pressure.cgroup_cpu_full_ns) break;  // the nearest that is visible

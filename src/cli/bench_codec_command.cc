@@ -4,10 +4,10 @@
 
 #include "base/cpu_quota.h"
 #include "base/free_memory.h"
+#include "base/human_text.h"
 #include "bench/codec_figures.h"
 #include "cli/bench_commands.h"
 #include "cli/exit_codes.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {
@@ -19,7 +19,7 @@ struct CodecBenchCommandOptions {
 
 Status CheckMemory(const BenchOptions& options) {
   const uint64_t wanted = CodecBenchMemory(options);
-  const uint64_t available = AvailableMemoryBytes();
+  const uint64_t available = AvailableMemoryBytes().value_or(UINT64_MAX);
   if (wanted <= available) return OkStatus();
   return InvalidArgumentError("--params {} needs {} of memory, {} are available: give less",
                               options.values, HumanBytes(static_cast<double>(wanted)),

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/free_memory.h"
+#include "base/human_text.h"
 #include "bench/exchange_bytes.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {
@@ -65,7 +65,7 @@ void BenchDirectory::RemoveRun(const std::string& name) const {
 }
 
 Status CheckMemory(const std::vector<RunConfig>& runs, uint32_t workers) {
-  const uint64_t available = AvailableMemoryBytes();
+  const uint64_t available = AvailableMemoryBytes().value_or(UINT64_MAX);
   for (const RunConfig& run : runs) {
     const ExchangeNeeds needs = NeedsOf(run, workers);
     const uint64_t all = needs.coordinator_memory + workers * needs.worker_memory;

@@ -8,7 +8,7 @@
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "coordinator/recovery.h"
+#include "coordinator/verify_run.h"
 
 namespace interlude {
 namespace {

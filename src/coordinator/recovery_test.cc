@@ -10,6 +10,7 @@
 
 #include "coordinator/killed_run.h"
 #include "coordinator/service_test_support.h"
+#include "coordinator/verify_run.h"
 #include "store/temporary_directory.h"
 
 namespace interlude {

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/cpu_model.h"
+#include "base/human_text.h"
 #include "base/proc_text.h"
 #include "codec/q4_kernels.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {
@@ -17,18 +18,6 @@ constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS"
                                             "OPENBLAS_NUM_THREADS"};
 /// Held up for more than this share of the time is much.
 constexpr double kMuchThrottled = 0.05;
-
-std::string CpuModel(const std::string& root) {
-  const auto text = ReadProcText(root + "/proc/cpuinfo");
-  std::string_view rest = text ? std::string_view(*text) : std::string_view();
-  while (!rest.empty()) {
-    const std::string_view line = TakeLine(rest);
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string_view::npos)
-      return std::string(line.substr(colon + 2));
-  }
-  return "";
-}
 
 Check CheckCores(const CpuLimits& limits) {
   const int usable = limits.UsableCores();

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/human_text.h"
 #include "base/proc_text.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {

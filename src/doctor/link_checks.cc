@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/human_text.h"
 #include "doctor/network_checks.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {

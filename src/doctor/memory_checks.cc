@@ -3,73 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
-#include <vector>
 
+#include "base/free_memory.h"
+#include "base/human_text.h"
 #include "base/proc_text.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {
 
-/// A cgroup without a limit says "max", or in v1 a number beyond any memory.
-constexpr int64_t kNoLimit = int64_t{1} << 60;
 /// Encoding moves this share of what memcpy moves (docs/results.md has the bar); far below it the
 /// processor, not memory, holds the codec up.
 constexpr double kEncodeOfCopy = 0.3;
-
-/// The directories of the process's memory cgroups and their ancestors, with the names of the
-/// files there.
-struct MemoryGroup {
-  std::string limit;
-  std::string usage;
-};
-
-void AddGroups(const std::string& mount, std::string path, bool v2,
-               std::vector<MemoryGroup>& groups) {
-  for (;;) {
-    while (!path.empty() && path.back() == '/') path.pop_back();
-    const std::string directory = mount + path + "/memory.";
-    groups.push_back(v2 ? MemoryGroup{directory + "max", directory + "current"}
-                        : MemoryGroup{directory + "limit_in_bytes", directory + "usage_in_bytes"});
-    if (path.empty()) return;
-    path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
-  }
-}
-
-std::vector<MemoryGroup> MemoryGroups(const std::string& root) {
-  std::vector<MemoryGroup> groups;
-  const auto text = ReadProcText(root + "/proc/self/cgroup");
-  std::string_view rest = text ? std::string_view(*text) : std::string_view();
-  while (!rest.empty()) {
-    const std::string_view line = TakeLine(rest);  // ID:CONTROLLERS:PATH
-    const size_t first = line.find(':');
-    const size_t second = line.find(':', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) continue;
-    const std::string_view controllers = line.substr(first + 1, second - first - 1);
-    const std::string path(line.substr(second + 1));
-    if (controllers.empty()) AddGroups(root + "/sys/fs/cgroup", path, true, groups);
-    if (controllers == "memory") AddGroups(root + "/sys/fs/cgroup/memory", path, false, groups);
-  }
-  return groups;
-}
-
-std::optional<int64_t> NumberIn(const std::string& path) {
-  const auto text = ReadProcText(path);
-  return text ? Number(*text) : std::nullopt;
-}
-
-std::optional<uint64_t> LeftInCgroups(const std::string& root) {
-  std::optional<uint64_t> left;
-  for (const MemoryGroup& group : MemoryGroups(root)) {
-    const auto limit = NumberIn(group.limit);
-    const auto usage = NumberIn(group.usage);
-    if (!limit || !usage || *limit < 0 || *limit >= kNoLimit) continue;
-    const auto here = static_cast<uint64_t>(std::max<int64_t>(0, *limit - *usage));
-    left = std::min(left.value_or(here), here);
-  }
-  return left;
-}
 
 /// The word in brackets of "always [madvise] never".
 std::string Bracketed(const std::string& text) {
@@ -159,11 +103,8 @@ Check CheckHugePages(const std::string& setting) {
 
 MemoryReading ReadMemory(const std::string& root) {
   MemoryReading reading;
-  if (const auto text = ReadProcText(root + "/proc/meminfo")) {
-    const auto kib = Times(NumberAfter(*text, "MemAvailable:"), 1024);
-    if (kib && *kib >= 0) reading.available_bytes = static_cast<uint64_t>(*kib);
-  }
-  reading.cgroup_left_bytes = LeftInCgroups(root);
+  reading.available_bytes = AvailableMemoryBytes(root);
+  reading.cgroup_left_bytes = MemoryLeftInCgroups(root);
   const auto pages = ReadProcText(root + "/sys/kernel/mm/transparent_hugepage/enabled");
   if (pages) reading.huge_pages = Bracketed(*pages);
   return reading;

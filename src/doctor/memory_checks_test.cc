@@ -75,36 +75,14 @@ TEST(MemoryChecks, HugePagesAreWantedWhereTheyAreAskedFor) {
   EXPECT_EQ(ReadMemory(FakeRoot().path()).huge_pages, "");
 }
 
-TEST(MemoryReading, TakesWhatTheKernelEstimates) {
+TEST(MemoryChecks, FreeMemoryIsReadFromTheTree) {
   FakeRoot root;
   root.File("/proc/meminfo", "MemTotal: 100 kB\nMemAvailable:    20 kB\n");
-  EXPECT_EQ(ReadMemory(root.path()).available_bytes, 20u * 1024);
-  EXPECT_EQ(ReadMemory(root.path()).cgroup_left_bytes, std::nullopt);
-  root.File("/proc/meminfo", "damaged");
-  EXPECT_EQ(ReadMemory(root.path()).available_bytes, std::nullopt);
-}
-
-TEST(MemoryReading, TheTightestAncestorCountsInV2) {
-  FakeRoot root;
-  root.File("/proc/self/cgroup", "0::/a/b\n");
-  root.File("/sys/fs/cgroup/a/b/memory.max", "max\n");
-  root.File("/sys/fs/cgroup/a/b/memory.current", "10\n");
+  root.File("/proc/self/cgroup", "0::/a\n");
   root.File("/sys/fs/cgroup/a/memory.max", "1000\n");
   root.File("/sys/fs/cgroup/a/memory.current", "300\n");
+  EXPECT_EQ(ReadMemory(root.path()).available_bytes, 20u * 1024);
   EXPECT_EQ(ReadMemory(root.path()).cgroup_left_bytes, 700u);
-  root.File("/sys/fs/cgroup/a/memory.current", "3000\n");
-  EXPECT_EQ(ReadMemory(root.path()).cgroup_left_bytes, 0u) << "over its limit";
-}
-
-TEST(MemoryReading, V1SaysWithAHugeNumberThatThereIsNoLimit) {
-  FakeRoot root;
-  root.File("/proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/job\n");
-  root.File("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
-  root.File("/sys/fs/cgroup/memory/memory.usage_in_bytes", "5\n");
-  EXPECT_EQ(ReadMemory(root.path()).cgroup_left_bytes, std::nullopt);
-  root.File("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "500\n");
-  root.File("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "100\n");
-  EXPECT_EQ(ReadMemory(root.path()).cgroup_left_bytes, 400u);
 }
 
 TEST(Speed, IsMeasuredWithinItsTimeOnAllThreads) {

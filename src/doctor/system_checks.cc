@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "base/human_text.h"
 #include "base/proc_text.h"
-#include "report/table.h"
 
 namespace interlude {
 namespace {

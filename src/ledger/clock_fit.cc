@@ -247,11 +247,4 @@ ClockEstimate FitEnvelope(std::span<const ClockProbe> probes) {
   return epochs.empty() ? None(probes) : Envelope(epochs.back(), probes.front().worker);
 }
 
-std::vector<ClockEstimate> FitEnvelopes(std::span<const ClockProbe> probes) {
-  std::vector<ClockEstimate> estimates;
-  for (const Epoch& epoch : SplitEpochs(probes))
-    estimates.push_back(Envelope(epoch, probes.front().worker));
-  return estimates;
-}
-
 }  // namespace interlude

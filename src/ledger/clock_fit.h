@@ -31,7 +31,4 @@ ClockEstimate EstimateMinimum(std::span<const ClockProbe> probes, int64_t at_ns)
 /// time but for probes that come out of order.
 ClockEstimate FitEnvelope(std::span<const ClockProbe> probes);
 
-/// The same for each stretch between two jumps of the coordinator's clock, in order.
-std::vector<ClockEstimate> FitEnvelopes(std::span<const ClockProbe> probes);
-
 }  // namespace interlude

@@ -14,7 +14,6 @@ using Json = nlohmann::ordered_json;
 struct Track {
   int pid = 0;
   std::string path;  // the names of the tracks above it and its own
-  std::optional<ClockEstimate> clock;
   std::string unit;  // of a counter
 };
 
@@ -35,13 +34,10 @@ class ChromeSink : public TraceSink {
   void AddTrack(const TraceTrack& track) override;
   void AddSlice(const TraceSlice& slice) override;
   void AddInstant(const TraceSlice& instant) override;
-  void AddCounter(uint64_t track, int64_t at_ns, double value) override;
+  void AddValue(const TraceValue& value) override;
   void Finish() override;
 
  private:
-  static int64_t OnOneClock(const Track& track, int64_t ns) {
-    return track.clock ? track.clock->ToCoordinator(ns) : ns;
-  }
   static double Microseconds(int64_t ns) { return static_cast<double>(ns) / 1000.0; }
   Json Event(const char* kind, const std::string& name, uint64_t track, int64_t at_ns) const;
   void AddMetadata(const char* what, int pid, uint64_t tid, Json arguments);
@@ -85,7 +81,7 @@ void ChromeSink::AddMetadata(const char* what, int pid, uint64_t tid, Json argum
 void ChromeSink::AddProcess(const TraceProcess& process) {
   // Process ids of different machines may be equal.
   const int pid = process.process + 2;
-  tracks_[process.track] = {pid, "", process.clock, ""};
+  tracks_[process.track] = {pid, "", ""};
   process_tracks_[process.process] = process.track;
   AddMetadata("process_name", pid, 0, {{"name", process.name}});
   AddMetadata("process_sort_index", pid, 0, {{"sort_index", pid}});
@@ -94,7 +90,7 @@ void ChromeSink::AddProcess(const TraceProcess& process) {
 void ChromeSink::AddTrack(const TraceTrack& track) {
   const Track& process = tracks_.at(process_tracks_.at(track.process));
   const std::string& above = tracks_.at(track.parent).path;
-  Track added{process.pid, above.empty() ? track.name : above + ": " + track.name, process.clock,
+  Track added{process.pid, above.empty() ? track.name : above + ": " + track.name,
               track.unit.value_or("")};
   if (!track.unit) {
     AddMetadata("thread_name", added.pid, track.track, {{"name", added.path}});
@@ -104,27 +100,26 @@ void ChromeSink::AddTrack(const TraceTrack& track) {
 }
 
 void ChromeSink::AddSlice(const TraceSlice& slice) {
-  const Track& track = tracks_.at(slice.track);
-  const int64_t begin_ns = OnOneClock(track, slice.begin_ns);
+  const int64_t begin_ns = OnOneClock(slice.begin_ns, slice.shift_ns);
   Json event = Event("X", slice.name, slice.track, begin_ns);
-  event["dur"] = Microseconds(OnOneClock(track, slice.end_ns) - begin_ns);
+  event["dur"] = Microseconds(OnOneClock(slice.end_ns, slice.shift_ns) - begin_ns);
   event["args"] = ArgumentsOf(slice);
   Put(event);
   for (const uint64_t flow : slice.flows) steps_.push_back({flow, begin_ns, slice.track});
 }
 
 void ChromeSink::AddInstant(const TraceSlice& instant) {
-  const Track& track = tracks_.at(instant.track);
-  Json event = Event("i", instant.name, instant.track, OnOneClock(track, instant.begin_ns));
+  Json event =
+      Event("i", instant.name, instant.track, OnOneClock(instant.begin_ns, instant.shift_ns));
   event["s"] = "t";
   event["args"] = ArgumentsOf(instant);
   Put(event);
 }
 
-void ChromeSink::AddCounter(uint64_t track_id, int64_t at_ns, double value) {
-  const Track& track = tracks_.at(track_id);
-  Json event = Event("C", track.path, track_id, OnOneClock(track, at_ns));
-  event["args"] = {{track.unit.empty() ? "value" : track.unit, value}};
+void ChromeSink::AddValue(const TraceValue& value) {
+  const Track& track = tracks_.at(value.track);
+  Json event = Event("C", track.path, value.track, OnOneClock(value.at_ns, value.shift_ns));
+  event["args"] = {{track.unit.empty() ? "value" : track.unit, value.value}};
   Put(event);
 }
 

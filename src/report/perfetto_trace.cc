@@ -1,6 +1,6 @@
 #include "report/perfetto_trace.h"
 
-#include <algorithm>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 
@@ -15,33 +15,24 @@ namespace pb = perfetto::protos;
 constexpr uint32_t kWorkerClock = 64;
 /// A packet sequence that holds one packet, before all others.
 constexpr uint32_t kTraceClockSequence = 1'000'000;
-/// Between two snapshots Perfetto knows no drift: at 20 parts in a million a second makes 20 µs.
-constexpr int64_t kSnapshotEveryNs = 1'000'000'000;
-constexpr int64_t kMostSnapshots =
-    100'000;  // of a process; of longer traces they lie farther apart
-
 /// What Perfetto remembers of a process's packets, and so what need not be said again.
 struct Sequence {
   uint32_t id = 0;
-  std::optional<ClockEstimate> clock;
-  int64_t begin_ns = 0;  // of the first snapshot
-  int64_t step_ns = kSnapshotEveryNs;
+  std::map<int64_t, int64_t> snapshots;  // a time of its clock, the coordinator's
+  bool on_own_clock = false;
   bool begun = false;
   std::unordered_map<std::string, uint64_t> event_names;
   std::unordered_map<std::string_view, uint64_t> argument_names;
 };
 
-struct Track {
-  Sequence* sequence = nullptr;
-  int64_t last_ns = 0;  // of its last packet, on the coordinator's clock
-};
-
-/// The coordinator's time that Perfetto makes of a time by the last snapshot before it.
-int64_t ByLastSnapshot(const Sequence& sequence, int64_t ns) {
-  if (!sequence.clock) return ns;
-  const int64_t steps = std::max<int64_t>(0, (ns - sequence.begin_ns) / sequence.step_ns);
-  const int64_t snapshot_ns = sequence.begin_ns + steps * sequence.step_ns;
-  return sequence.clock->ToCoordinator(snapshot_ns) + (ns - snapshot_ns);
+/// The coordinator's time that Perfetto makes of a time: by the last snapshot before it, and before
+/// the first one by that. There is one.
+int64_t BySnapshots(const std::map<int64_t, int64_t>& snapshots, int64_t own_ns) {
+  const auto after = snapshots.upper_bound(own_ns);
+  const auto& [at_ns, coordinator_ns] = *(after == snapshots.begin() ? after : std::prev(after));
+  int64_t shift_ns = 0;
+  if (__builtin_sub_overflow(coordinator_ns, at_ns, &shift_ns)) return coordinator_ns;
+  return OnOneClock(own_ns, shift_ns);
 }
 
 class PerfettoSink : public TraceSink {
@@ -52,7 +43,7 @@ class PerfettoSink : public TraceSink {
   void AddTrack(const TraceTrack& track) override;
   void AddSlice(const TraceSlice& slice) override;
   void AddInstant(const TraceSlice& instant) override { PutEvent(instant, instant.begin_ns, true); }
-  void AddCounter(uint64_t track, int64_t at_ns, double value) override;
+  void AddValue(const TraceValue& value) override;
   void Finish() override { out_.flush(); }
 
  private:
@@ -62,9 +53,10 @@ class PerfettoSink : public TraceSink {
     reading->set_timestamp(static_cast<uint64_t>(ns));
   }
   void PutTraceClock(int64_t ns);
-  void PutSnapshots(Sequence& sequence, int64_t end_ns);
+  void PutSnapshots(Sequence& sequence, const std::map<int64_t, int64_t>& shifts);
   void PutEvent(const TraceSlice& slice, int64_t at_ns, bool instant);
-  void SetTime(pb::TracePacket& packet, Track& track, int64_t ns);
+  static void SetTime(pb::TracePacket& packet, const Sequence& sequence, int64_t own_ns,
+                      int64_t shift_ns);
   void SetName(pb::TracePacket& packet, Sequence& sequence, const std::string& name);
   void AddArgument(pb::TracePacket& packet, Sequence& sequence, const TraceArgument& argument);
   void Put(Sequence& sequence, pb::TracePacket& packet);
@@ -72,7 +64,7 @@ class PerfettoSink : public TraceSink {
 
   std::ostream& out_;
   std::map<int32_t, Sequence> sequences_;  // by process
-  std::unordered_map<uint64_t, Track> tracks_;
+  std::unordered_map<uint64_t, Sequence*> tracks_;
   std::string bytes_;
 };
 
@@ -95,7 +87,7 @@ void PerfettoSink::Put(Sequence& sequence, pb::TracePacket& packet) {
     packet.set_first_packet_on_sequence(true);
     packet.set_previous_packet_dropped(1);
     packet.mutable_trace_packet_defaults()->set_timestamp_clock_id(
-        sequence.clock ? kWorkerClock : uint32_t{pb::BUILTIN_CLOCK_MONOTONIC});
+        sequence.on_own_clock ? kWorkerClock : uint32_t{pb::BUILTIN_CLOCK_MONOTONIC});
   }
   packet.set_sequence_flags(flags);
   Put(packet);
@@ -104,11 +96,8 @@ void PerfettoSink::Put(Sequence& sequence, pb::TracePacket& packet) {
 void PerfettoSink::AddProcess(const TraceProcess& process) {
   Sequence& sequence = sequences_[process.process];
   sequence.id = static_cast<uint32_t>(sequences_.size());
-  sequence.clock = process.clock;
-  sequence.begin_ns = process.begin_ns;
-  sequence.step_ns =
-      std::max(kSnapshotEveryNs, (process.end_ns - process.begin_ns) / kMostSnapshots);
-  tracks_[process.track] = {&sequence};
+  sequence.on_own_clock = !process.shifts.empty();
+  tracks_[process.track] = &sequence;
   if (sequences_.size() == 1) PutTraceClock(process.begin_ns);
   pb::TracePacket packet;
   auto* descriptor = packet.mutable_track_descriptor();
@@ -119,7 +108,7 @@ void PerfettoSink::AddProcess(const TraceProcess& process) {
   descriptor->mutable_process()->set_process_name(process.name);
   descriptor->mutable_process()->set_legacy_sort_index(process.process + 1);
   Put(sequence, packet);
-  if (sequence.clock) PutSnapshots(sequence, process.end_ns);
+  PutSnapshots(sequence, process.shifts);
 }
 
 /// Says that the trace runs on CLOCK_MONOTONIC, by which is meant the coordinator's.
@@ -131,20 +120,26 @@ void PerfettoSink::PutTraceClock(int64_t ns) {
   Put(packet);
 }
 
-void PerfettoSink::PutSnapshots(Sequence& sequence, int64_t end_ns) {
-  for (int64_t ns = sequence.begin_ns;; ns += sequence.step_ns) {
+/// Perfetto refuses a clock that is set back, so no such snapshot is written; nor one that says
+/// nothing new.
+void PerfettoSink::PutSnapshots(Sequence& sequence, const std::map<int64_t, int64_t>& shifts) {
+  auto& snapshots = sequence.snapshots;
+  for (const auto& [own_ns, shift_ns] : shifts) {
+    const int64_t coordinator_ns = OnOneClock(own_ns, shift_ns);
+    if (!snapshots.empty() && (coordinator_ns <= snapshots.rbegin()->second ||
+                               coordinator_ns == BySnapshots(snapshots, own_ns)))
+      continue;
+    snapshots[own_ns] = coordinator_ns;
     pb::TracePacket packet;
-    AddClock(*packet.mutable_clock_snapshot(), kWorkerClock, ns);
-    AddClock(*packet.mutable_clock_snapshot(), pb::BUILTIN_CLOCK_MONOTONIC,
-             sequence.clock->ToCoordinator(ns));
+    AddClock(*packet.mutable_clock_snapshot(), kWorkerClock, own_ns);
+    AddClock(*packet.mutable_clock_snapshot(), pb::BUILTIN_CLOCK_MONOTONIC, coordinator_ns);
     Put(sequence, packet);
-    if (end_ns - ns < sequence.step_ns) return;
   }
 }
 
 void PerfettoSink::AddTrack(const TraceTrack& track) {
   Sequence& sequence = sequences_.at(track.process);
-  tracks_[track.track] = {&sequence};
+  tracks_[track.track] = &sequence;
   pb::TracePacket packet;
   auto* descriptor = packet.mutable_track_descriptor();
   descriptor->set_uuid(track.track);
@@ -166,18 +161,14 @@ void PerfettoSink::AddTrack(const TraceTrack& track) {
   Put(sequence, packet);
 }
 
-/// A snapshot may set the clock back by a few µs. Whatever would then come before the packet that
-/// went before it on the track is written on the coordinator's clock, at the time of that one: or
-/// a slice would end before it began.
-void PerfettoSink::SetTime(pb::TracePacket& packet, Track& track, int64_t ns) {
-  const int64_t coordinator_ns = ByLastSnapshot(*track.sequence, ns);
-  if (coordinator_ns < track.last_ns) {
-    packet.set_timestamp_clock_id(pb::BUILTIN_CLOCK_MONOTONIC);
-    packet.set_timestamp(static_cast<uint64_t>(track.last_ns));
-    return;
-  }
-  track.last_ns = coordinator_ns;
-  packet.set_timestamp(static_cast<uint64_t>(ns));
+/// A time of the process's own, where the snapshots put it right; else on the coordinator's clock.
+void PerfettoSink::SetTime(pb::TracePacket& packet, const Sequence& sequence, int64_t own_ns,
+                           int64_t shift_ns) {
+  const int64_t coordinator_ns = OnOneClock(own_ns, shift_ns);
+  const bool by_snapshots =
+      !sequence.on_own_clock || BySnapshots(sequence.snapshots, own_ns) == coordinator_ns;
+  if (!by_snapshots) packet.set_timestamp_clock_id(pb::BUILTIN_CLOCK_MONOTONIC);
+  packet.set_timestamp(static_cast<uint64_t>(by_snapshots ? own_ns : coordinator_ns));
 }
 
 void PerfettoSink::SetName(pb::TracePacket& packet, Sequence& sequence, const std::string& name) {
@@ -211,40 +202,38 @@ void PerfettoSink::AddArgument(pb::TracePacket& packet, Sequence& sequence,
 }
 
 void PerfettoSink::PutEvent(const TraceSlice& slice, int64_t at_ns, bool instant) {
-  Track& track = tracks_.at(slice.track);
+  Sequence& sequence = *tracks_.at(slice.track);
   pb::TracePacket packet;
-  SetTime(packet, track, at_ns);
+  SetTime(packet, sequence, at_ns, slice.shift_ns);
   auto* event = packet.mutable_track_event();
   event->set_type(instant ? pb::TrackEvent::TYPE_INSTANT : pb::TrackEvent::TYPE_SLICE_BEGIN);
   event->set_track_uuid(slice.track);
-  SetName(packet, *track.sequence, slice.name);
-  for (const TraceArgument& argument : slice.arguments) {
-    AddArgument(packet, *track.sequence, argument);
-  }
+  SetName(packet, sequence, slice.name);
+  for (const TraceArgument& argument : slice.arguments) AddArgument(packet, sequence, argument);
   if (!instant) {
     for (const uint64_t flow : slice.flows) event->add_flow_ids(flow);
   }
-  Put(*track.sequence, packet);
+  Put(sequence, packet);
 }
 
 void PerfettoSink::AddSlice(const TraceSlice& slice) {
   PutEvent(slice, slice.begin_ns, false);
-  Track& track = tracks_.at(slice.track);
+  Sequence& sequence = *tracks_.at(slice.track);
   pb::TracePacket end;
-  SetTime(end, track, slice.end_ns);
+  SetTime(end, sequence, slice.end_ns, slice.shift_ns);
   end.mutable_track_event()->set_type(pb::TrackEvent::TYPE_SLICE_END);
   end.mutable_track_event()->set_track_uuid(slice.track);
-  Put(*track.sequence, end);
+  Put(sequence, end);
 }
 
-void PerfettoSink::AddCounter(uint64_t track_id, int64_t at_ns, double value) {
-  Track& track = tracks_.at(track_id);
+void PerfettoSink::AddValue(const TraceValue& value) {
+  Sequence& sequence = *tracks_.at(value.track);
   pb::TracePacket packet;
-  SetTime(packet, track, at_ns);
+  SetTime(packet, sequence, value.at_ns, value.shift_ns);
   packet.mutable_track_event()->set_type(pb::TrackEvent::TYPE_COUNTER);
-  packet.mutable_track_event()->set_track_uuid(track_id);
-  packet.mutable_track_event()->set_double_counter_value(value);
-  Put(*track.sequence, packet);
+  packet.mutable_track_event()->set_track_uuid(value.track);
+  packet.mutable_track_event()->set_double_counter_value(value.value);
+  Put(sequence, packet);
 }
 
 }  // namespace

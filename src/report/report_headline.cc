@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/human_text.h"
 #include "report/report_text.h"
 #include "report/table.h"
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/human_text.h"
 #include "report/report_text.h"
 #include "report/table.h"
 

@@ -103,14 +103,14 @@ TEST(RunReport, TheHeadlineSaysWhereAMedianRoundWent) {
   EXPECT_THAT(text, HasSubstr("12 rounds in 12.0 s"));
   EXPECT_THAT(
       text,
-      HasSubstr("A median round took 1.00 s, of which 0.90 s (90 %) was training on the slowest "
+      HasSubstr("A median round took 1.00 s, of which 900 ms (90 %) was training on the slowest "
                 "worker;\nthe exchange took 2.8 ms.\n"));
 }
 
 TEST(RunReport, WithSeveralWorkersTheHeadlineSaysOnWhichOfThemTheExchangeIsMeasured) {
   EXPECT_THAT(
       FormatRunReport(LongRun(3, 2)),
-      HasSubstr("the exchange took 2.8 ms on the worker where it was shortest, 0.28 s where "
+      HasSubstr("the exchange took 2.8 ms on the worker where it was shortest, 283 ms where "
                 "longest.\n"));
 }
 

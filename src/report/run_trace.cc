@@ -15,48 +15,41 @@ size_t PlaceInRound(Phase phase) {
 
 }  // namespace
 
-void TraceWriter::See(int32_t process, int64_t begin_ns, int64_t end_ns) {
-  processes_.insert(process);
-  const auto [times, first] = times_.try_emplace(process, begin_ns, end_ns);
-  times->second.first = std::min(times->second.first, begin_ns);
-  times->second.second = std::max(times->second.second, end_ns);
+void TraceWriter::See(int32_t process, int64_t begin_ns) {
+  const auto [begin, first] = begins_.try_emplace(process, begin_ns);
+  begin->second = std::min(begin->second, begin_ns);
 }
 
 void TraceWriter::Gather() {
-  processes_ = {kNoWorker};
-  for (const RoundRecord& round : run_.rounds) See(kNoWorker, round.begin_ns, round.end_ns);
-  for (const EventRecord& event : run_.events) See(kNoWorker, event.at_ns, event.at_ns);
+  for (const RoundRecord& round : run_.rounds) See(kNoWorker, round.begin_ns);
+  for (const EventRecord& event : run_.events) See(kNoWorker, event.at_ns);
   for (const Span& span : run_.account.spans) {
     // The round itself is drawn from its record, which says more.
     if (span.end_ns < span.begin_ns || span.phase == Phase::kRound) continue;
-    See(span.recorded_by, span.begin_ns, span.end_ns);
+    See(span.recorded_by, span.begin_ns);
     rows_[{span.recorded_by, span.about_worker, PlaceInRound(span.phase)}].spans.push_back(&span);
   }
   for (const ChunkStamps& stamps : run_.account.stamps) {
     rows_[{stamps.recorded_by, stamps.about_worker, PlaceInRound(stamps.phase)}].stamps.push_back(
         &stamps);
     for (const ChunkStamp& stamp : stamps.stamps) {
-      See(stamps.recorded_by, stamp.begin_ns, stamp.end_ns);
+      See(stamps.recorded_by, stamp.begin_ns);
     }
     if (stamps.phase == Phase::kReceive) {
       merged_workers_[stamps.round].insert(stamps.about_worker);
     }
   }
   for (const ProcessSample& sample : run_.account.samples) {
-    See(sample.recorded_by, sample.at_ns - sample.interval_ns, sample.at_ns);
+    See(sample.recorded_by, sample.at_ns - sample.interval_ns);
   }
   for (const MemoryRecord& memory : run_.account.memory) {
-    See(memory.recorded_by, memory.at_ns, memory.at_ns);
+    See(memory.recorded_by, memory.at_ns);
   }
+  begins_.try_emplace(kNoWorker, 0);
 }
 
 TraceProcess TraceWriter::Describe(int32_t process) {
-  TraceProcess described{process,
-                         ++tracks_,
-                         "coordinator",
-                         std::nullopt,
-                         times_[process].first,
-                         times_[process].second};
+  TraceProcess described{process, ++tracks_, "coordinator", {}, begins_.at(process)};
   if (process == kNoWorker) return described;
   described.name = fmt::format("worker {}", process);
   for (const WorkerRecord& worker : run_.workers) {
@@ -68,15 +61,26 @@ TraceProcess TraceWriter::Describe(int32_t process) {
     described.name += ", its own clock";
     return described;
   }
-  const auto clock = run_.clocks.find(process);
-  if (clock == run_.clocks.end() || clock->second.method == ClockMethod::kNone) {
-    described.name += ", clock unknown: placed by its reports";
+  const TraceClock& clock = run_.clocks.at(process);
+  if (clock.rounds.begin()->second.source == ClockSource::kNone) {
+    described.name += ", clock unknown: placed where it joined";
   } else {
-    described.name +=
-        fmt::format(", clock within {:.3f} ms", static_cast<double>(clock->second.error_ns) / 1e6);
+    described.name += fmt::format(", clock {}within {:.3f} ms",
+                                  clock.probed() ? "" : "not probed, by its messages ",
+                                  static_cast<double>(clock.error_ns()) / 1e6);
   }
-  if (clock != run_.clocks.end()) described.clock = clock->second;
+  described.shifts = clock.shifts;
   return described;
+}
+
+int64_t TraceWriter::ShiftIn(int32_t process, uint32_t round) const {
+  if (process == kNoWorker || clocks_ == TraceClocks::kRaw) return 0;
+  return run_.clocks.at(process).ShiftIn(round);
+}
+
+int64_t TraceWriter::ShiftAt(int32_t process, int64_t own_ns) const {
+  if (process == kNoWorker || clocks_ == TraceClocks::kRaw) return 0;
+  return run_.clocks.at(process).ShiftAt(own_ns);
 }
 
 uint64_t TraceWriter::NewTrack(int32_t process, uint64_t parent, const std::string& name,

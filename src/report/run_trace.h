@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "ledger/account.h"
 #include "ledger/run_database.h"
+#include "report/trace_clocks.h"
 #include "report/trace_sink.h"
 
 namespace interlude {
@@ -20,12 +21,8 @@ struct TraceRun {
   std::vector<RoundRecord> rounds;
   std::vector<EvaluationRecord> evaluations;
   std::vector<EventRecord> events;
-  Account account;  // its probes are not used
-  /// How each worker's clock is brought to the coordinator's: by the final estimate, else by the
-  /// last live one. Where there is none (method kNone) by its reports: none of its rounds ends
-  /// there after the coordinator heard that it had, and one ends just then. That offset is too
-  /// large, by the way of the quickest report.
-  std::map<int32_t, ClockEstimate> clocks;
+  Account account;                       // its probes are not used
+  std::map<int32_t, TraceClock> clocks;  // of the workers
 };
 
 /// All of it. Its errors are the database's. Memory: 24 bytes a chunk stamp, some 250 a sample.
@@ -42,8 +39,8 @@ enum class TraceClocks {
 
 void WriteTrace(const TraceRun& run, TraceClocks clocks, TraceSink& sink);
 
-/// Sentences about what a reader of the trace must know: workers whose clock is unknown, spans that
-/// are left out because they end before they begin.
+/// Sentences about what a reader of the trace must know: workers whose clock nobody probed, spans
+/// that are left out because they end before they begin.
 std::vector<std::string> TraceNotes(const TraceRun& run, TraceClocks clocks);
 
 }  // namespace interlude

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "report/run_trace.h"
 
@@ -30,63 +29,9 @@ std::map<int32_t, Window> WindowsOf(const TraceRun& run) {
   return windows;
 }
 
-/// By round, the moment at which the coordinator knew that `worker` was through with it.
-std::map<uint32_t, int64_t> WhenHeardNs(const TraceRun& run, int32_t worker) {
-  std::map<uint32_t, int64_t> heard;
-  for (const RoundRecord& round : run.rounds) heard[round.round] = round.end_ns;
-  for (const Span& span : run.account.spans) {
-    if (span.phase == Phase::kReport && span.about_worker == worker)
-      heard[span.round] = span.end_ns;
-  }
-  return heard;
-}
-
-ClockEstimate PlaceByReports(const TraceRun& run, int32_t worker) {
-  ClockEstimate placed;
-  placed.worker = worker;
-  std::map<uint32_t, int64_t> ends;  // of its rounds, on its clock
-  std::optional<int64_t> first_ns;
-  for (const Span& span : run.account.spans) {
-    if (span.recorded_by != worker) continue;
-    first_ns = std::min(first_ns.value_or(span.begin_ns), span.begin_ns);
-    if (span.phase == Phase::kVerify) ends[span.round] = std::max(ends[span.round], span.end_ns);
-  }
-  std::optional<int64_t> offset_ns;
-  const auto heard = WhenHeardNs(run, worker);
-  for (const auto& [round, end_ns] : ends) {
-    const auto heard_ns = heard.find(round);
-    if (heard_ns == heard.end()) continue;
-    const int64_t most_ns = heard_ns->second - end_ns;
-    offset_ns = std::min(offset_ns.value_or(most_ns), most_ns);
-    placed.at_ns = end_ns;
-  }
-  if (!offset_ns && first_ns) {  // no round was finished: all that is known is when it joined
-    placed.at_ns = *first_ns;
-    for (const WorkerRecord& record : run.workers) {
-      if (record.worker == worker) offset_ns = record.joined_ns - *first_ns;
-    }
-  }
-  placed.offset_ns = offset_ns.value_or(0);
-  return placed;
-}
-
-/// The records are in order: a worker's final estimate is its last.
-std::map<int32_t, ClockEstimate> ClocksOf(const TraceRun& run,
-                                          const std::vector<ClockRecord>& records) {
-  std::map<int32_t, ClockEstimate> clocks;
-  for (const ClockRecord& record : records) {
-    if (record.estimate.method != ClockMethod::kNone) {
-      clocks[record.estimate.worker] = record.estimate;
-    }
-  }
-  std::set<int32_t> recorders;
-  for (const Span& span : run.account.spans) recorders.insert(span.recorded_by);
-  for (const int32_t worker : recorders) {
-    if (worker != kNoWorker && !clocks.contains(worker)) {
-      clocks[worker] = PlaceByReports(run, worker);
-    }
-  }
-  return clocks;
+void SortByRound(auto& records) {
+  std::stable_sort(records.begin(), records.end(),
+                   [](const auto& a, const auto& b) { return a.round < b.round; });
 }
 
 }  // namespace
@@ -105,7 +50,9 @@ StatusOr<TraceRun> ReadTraceRun(const RunDatabase& database) {
   std::stable_sort(run.account.samples.begin(), run.account.samples.end(), earlier);
   std::stable_sort(run.account.memory.begin(), run.account.memory.end(), earlier);
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockRecord> records, database.Clocks());
-  run.clocks = ClocksOf(run, records);
+  SortByRound(run.account.spans);
+  SortByRound(run.account.stamps);
+  run.clocks = PlaceTraceClocks(run.workers, run.rounds, run.account, records);
   return run;
 }
 
@@ -139,15 +86,13 @@ std::vector<std::string> TraceNotes(const TraceRun& run, TraceClocks clocks) {
   std::vector<std::string> notes;
   std::vector<int32_t> unknown;
   for (const auto& [worker, clock] : run.clocks) {
-    if (clock.method == ClockMethod::kNone) unknown.push_back(worker);
+    if (!clock.probed()) unknown.push_back(worker);
   }
   if (!unknown.empty() && clocks == TraceClocks::kCorrected) {
-    notes.push_back(
-        fmt::format("how the clock{} of worker{} {} stand{} to the coordinator's is not known; "
-                    "what was recorded "
-                    "there is placed so that no round ends there after the coordinator heard of it",
-                    unknown.size() > 1 ? "s" : "", unknown.size() > 1 ? "s" : "",
-                    fmt::join(unknown, ", "), unknown.size() > 1 ? "" : "s"));
+    notes.push_back(fmt::format(
+        "nobody probed the clock{} of worker{} {}: what was recorded there is placed by "
+        "the messages between the two, none of which arrives before it was sent",
+        unknown.size() > 1 ? "s" : "", unknown.size() > 1 ? "s" : "", fmt::join(unknown, ", ")));
   }
   const auto impossible =
       std::count_if(run.account.spans.begin(), run.account.spans.end(),

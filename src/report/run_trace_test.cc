@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/analyze_run.h"
 #include "base/rng.h"
+#include "ledger/sample_run.h"
 #include "report/trace_counters.h"
 #include "report/trace_lanes.h"
 #include "report/trace_test_run.h"
@@ -22,19 +24,11 @@ using ::testing::SizeIs;
 /// Keeps what it is told.
 class ToldTrace : public TraceSink {
  public:
-  struct Value {
-    uint64_t track;
-    int64_t at_ns;
-    double value;
-  };
-
   void AddProcess(const TraceProcess& process) override { processes.push_back(process); }
   void AddTrack(const TraceTrack& track) override { tracks[track.track] = track; }
   void AddSlice(const TraceSlice& slice) override { slices.push_back(slice); }
   void AddInstant(const TraceSlice& instant) override { instants.push_back(instant); }
-  void AddCounter(uint64_t track, int64_t at_ns, double value) override {
-    values.push_back({track, at_ns, value});
-  }
+  void AddValue(const TraceValue& value) override { values.push_back(value); }
   void Finish() override { finished = true; }
 
   std::vector<TraceSlice> SlicesOn(int32_t process, const std::string& track_name) const {
@@ -50,7 +44,7 @@ class ToldTrace : public TraceSink {
   std::map<uint64_t, TraceTrack> tracks;
   std::vector<TraceSlice> slices;
   std::vector<TraceSlice> instants;
-  std::vector<Value> values;
+  std::vector<TraceValue> values;
   bool finished = false;
 };
 
@@ -111,9 +105,10 @@ TEST(RunTrace, HasNoTwoSlicesAtOnceOnATrackAndAllInOrder) {
   const ToldTrace told = Told(TestRun());
   std::map<uint64_t, int64_t> last;
   for (const TraceSlice& slice : told.slices) {
-    EXPECT_TRUE(!last.contains(slice.track) || last[slice.track] <= slice.begin_ns);
+    const int64_t begin_ns = OnOneClock(slice.begin_ns, slice.shift_ns);
+    EXPECT_TRUE(!last.contains(slice.track) || last[slice.track] <= begin_ns);
     EXPECT_LE(slice.begin_ns, slice.end_ns);
-    last[slice.track] = slice.end_ns;
+    last[slice.track] = OnOneClock(slice.end_ns, slice.shift_ns);
   }
   last.clear();
   for (const TraceSlice& instant : told.instants) {
@@ -162,30 +157,85 @@ TEST(RunTrace, JoinsAChunksWayFromEncodingToApplyingByOneFlowForEachWorker) {
   }
 }
 
-TEST(RunTrace, UsesTheFinalClockAndSaysHowWellItIsKnown) {
+TEST(RunTrace, HasOneShiftARoundAndSaysHowWellTheClockIsKnown) {
   const ToldTrace told = Told(TestRun());
   ASSERT_THAT(told.processes, SizeIs(3));
   EXPECT_EQ(told.processes[0].name, "coordinator");
-  EXPECT_FALSE(told.processes[0].clock);
+  EXPECT_THAT(told.processes[0].shifts, IsEmpty());
   EXPECT_EQ(told.processes[1].name, "worker 0 (gpu-a, pid 4100), clock within 0.070 ms");
-  EXPECT_EQ(told.processes[1].clock, TraceTestClock());
+  EXPECT_THAT(told.processes[1].shifts, SizeIs(kTraceRounds));
+  for (const TraceSlice& train : told.SlicesOn(0, "train")) {
+    const int64_t round = std::get<int64_t>(train.arguments.at(0).value);
+    const RoundRecord record{.begin_ns = kTraceBegin + (round - 1) * kTraceRoundNs,
+                             .end_ns = kTraceBegin + round * kTraceRoundNs};
+    EXPECT_EQ(train.shift_ns, ShiftAt(TraceTestClock(), record));
+  }
 }
 
-TEST(RunTrace, PlacesAWorkerWithAnUnknownClockByItsQuickestReportAndSaysSo) {
+TEST(RunTrace, PlacesAWorkerThatNobodyProbedByItsMessagesAndSaysSo) {
   const TraceRun run = TestRun();
   const ToldTrace told = Told(run);
-  EXPECT_THAT(told.processes[2].name, HasSubstr("clock unknown: placed by its reports"));
-  // In round 2 the report is heard 5 ms after the end of `verify`.
-  const int64_t verified_ns = 777'000 * kTraceMs + kTraceRoundNs + 2'320 * kTraceMs;
-  EXPECT_EQ(told.processes[2].clock->ToCoordinator(verified_ns),
-            kTraceBegin + kTraceRoundNs + 2'325 * kTraceMs);
-  EXPECT_THAT(TraceNotes(run, TraceClocks::kCorrected), ElementsAre(HasSubstr("worker 1 stands")));
+  // A chunk is downloaded 50 ms after it was sent, and the report of round 2 comes 5 ms after the
+  // end of `verify`, both if the clocks differed by the beginnings of the first round alone.
+  EXPECT_THAT(told.processes[2].name, HasSubstr("not probed, by its messages within 29.500 ms"));
+  const int64_t apart = kTraceBegin - 777'000 * kTraceMs;
+  EXPECT_EQ(told.SlicesOn(1, "verify").at(1).shift_ns, apart + (5 - 50) * kTraceMs / 2);
+  EXPECT_THAT(TraceNotes(run, TraceClocks::kCorrected), ElementsAre(HasSubstr("of worker 1: ")));
   EXPECT_THAT(TraceNotes(run, TraceClocks::kRaw), IsEmpty());
+}
+
+TEST(RunTrace, PlacesAWorkerThatFinishedNoRoundWhereItJoined) {
+  TraceRun run = TestRun();
+  run.rounds.clear();
+  const auto place = [&](const std::vector<ClockRecord>& records) {
+    return PlaceTraceClocks(run.workers, run.rounds, run.account, records);
+  };
+  const auto unknown = place({}).at(0);
+  EXPECT_EQ(OnOneClock(50'000 * kTraceMs, unknown.ShiftIn(1)), run.workers[0].joined_ns);
+  EXPECT_FALSE(unknown.probed());
+  run.clocks = {{0, unknown}, {1, unknown}};
+  EXPECT_THAT(Told(run).processes.at(1).name, HasSubstr("clock unknown: placed where it joined"));
+  const auto probed = place({{std::nullopt, TraceTestClock()}}).at(0);
+  EXPECT_TRUE(probed.probed());
+  EXPECT_NEAR(static_cast<double>(OnOneClock(50'000 * kTraceMs, probed.ShiftIn(1))),
+              static_cast<double>(kTraceBegin), 0.001 * kTraceMs * 100);
+}
+
+TEST(RunTrace, AgreesWithTheReportAboutEveryTimeOfTheSampleRun) {
+  const auto database = *RunDatabase::Create(":memory:");
+  ASSERT_TRUE(WriteSampleRun(*database).ok());
+  const RunSummary report = *AnalyzeRun(*database);
+  const ToldTrace told = Told(*ReadTraceRun(*database));
+  std::map<std::pair<int64_t, int32_t>, int64_t> shifts;  // by round and worker
+  size_t trained = 0;
+  for (const RoundPath& path : report.paths) {
+    for (const WorkerPath& worker : path.workers)
+      shifts[{path.round, worker.worker}] = worker.clock.shift_ns;
+    for (const PathPiece& piece : path.pieces) {
+      if (piece.what != ActivityKind::kTrain) continue;
+      // The walk is cut at the round's begin, not at its end.
+      const TraceSlice train = told.SlicesOn(piece.worker, "train").at(path.round - 1);
+      EXPECT_EQ(OnOneClock(train.end_ns, train.shift_ns), piece.end_ns) << path.round;
+      ++trained;
+    }
+  }
+  EXPECT_EQ(trained, kSampleRounds);
+  size_t seen = 0;
+  for (const TraceSlice& slice : told.slices) {
+    const int32_t process = told.tracks.at(slice.track).process;
+    const int64_t round = std::get<int64_t>(slice.arguments.at(0).value);
+    const auto shift = shifts.find({round, process});
+    if (shift == shifts.end()) continue;  // the coordinator's, or of no finished round
+    EXPECT_EQ(slice.shift_ns, shift->second) << slice.name << " of round " << round;
+    ++seen;
+  }
+  EXPECT_GT(seen, 100u);
 }
 
 TEST(RunTrace, LeavesRawTimesAlone) {
   const ToldTrace told = Told(TestRun(), TraceClocks::kRaw);
-  for (const TraceProcess& process : told.processes) EXPECT_FALSE(process.clock);
+  for (const TraceProcess& process : told.processes) EXPECT_THAT(process.shifts, IsEmpty());
+  for (const TraceSlice& slice : told.slices) EXPECT_EQ(slice.shift_ns, 0);
   EXPECT_THAT(told.processes[2].name, HasSubstr("its own clock"));
 }
 
@@ -199,7 +249,7 @@ TEST(RunTrace, OfSomeRoundsHoldsTheirTimesAlone) {
   for (const TraceSlice& slice : told.slices) {
     EXPECT_EQ(std::get<int64_t>(slice.arguments.at(0).value), 2);
   }
-  for (const ToldTrace::Value& value : told.values) {
+  for (const TraceValue& value : told.values) {
     const TraceTrack& track = told.tracks.at(value.track);
     if (track.process != 0) continue;
     EXPECT_GE(value.at_ns, 50'000 * kTraceMs + 2'000 * kTraceMs);

@@ -1,9 +1,6 @@
 #include "report/table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -72,35 +69,6 @@ std::string Printable(std::string_view text) {
     if (c < 0x20 || c > 0x7E) c = '?';
   }
   return out;
-}
-
-std::string HumanSeconds(double seconds) {
-  if (seconds >= 3600) {
-    const auto minutes = static_cast<int64_t>(std::min(seconds / 60, 9e15));
-    return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
-  }
-  if (seconds >= 0.0995) return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 2 : 1);
-  const double ms = 1e3 * seconds;
-  if (ms <= 0) return "0 ms";
-  return fmt::format("{:.{}f} ms", ms, ms < 0.995 ? 2 : ms < 9.95 ? 1 : 0);
-}
-
-std::string HumanBytes(double bytes) {
-  if (bytes < 1e4) return fmt::format("{:.0f} bytes", bytes);
-  if (bytes < 1e9) return fmt::format("{:.{}f} MB", bytes / 1e6, bytes < 1e8 ? 2 : 1);
-  return fmt::format("{:.2f} GB", bytes / 1e9);
-}
-
-std::string HumanCount(double number) {
-  std::string text = fmt::format("{:.0f}", number);
-  const size_t first_digit = text.starts_with('-') ? 1 : 0;
-  if (!std::isfinite(number)) return text;
-  for (size_t place = text.size(); place > first_digit + 3; place -= 3) text.insert(place - 3, ",");
-  return text;
-}
-
-std::string Count(double number, std::string_view word) {
-  return HumanCount(number) + " " + std::string(word) + (number == 1 ? "" : "s");
 }
 
 }  // namespace interlude

@@ -1,4 +1,4 @@
-// Text for terminals: columns that line up, paragraphs that wrap, numbers for people. Plain ASCII.
+// Text for terminals: columns that line up, paragraphs that wrap. Plain ASCII.
 #pragma once
 
 #include <cstddef>
@@ -40,14 +40,5 @@ std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
 /// Text from other machines made safe for a terminal: control characters and bytes beyond ASCII
 /// become '?'.
 std::string Printable(std::string_view text);
-
-/// "2.8 ms", "64 ms", "3.08 s", "108.1 s", "1 h 02 min": as many digits as help.
-std::string HumanSeconds(double seconds);
-/// "0.45 MB", "1.2 GB" (powers of ten).
-std::string HumanBytes(double bytes);
-/// "184,320".
-std::string HumanCount(double number);
-/// "1 chunk", "3 chunks", "184,320 samples".
-std::string Count(double number, std::string_view word);
 
 }  // namespace interlude

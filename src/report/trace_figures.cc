@@ -67,16 +67,16 @@ void TraceWriter::WriteResults(uint64_t parent) {
   std::map<uint32_t, int64_t> ends;
   for (const RoundRecord& round : run_.rounds) {
     ends[round.round] = round.end_ns;
-    if (std::isfinite(round.mean_loss)) sink_.AddCounter(loss, round.end_ns, round.mean_loss);
+    if (std::isfinite(round.mean_loss)) sink_.AddValue({loss, round.end_ns, round.mean_loss});
   }
   uint64_t accuracy = 0;
   for (const EvaluationRecord& evaluation : run_.evaluations) {
     const auto end = ends.find(evaluation.after_rounds);
     if (end == ends.end() || evaluation.samples == 0) continue;
     if (accuracy == 0) accuracy = NewTrack(kNoWorker, parent, "accuracy", "", "");
-    sink_.AddCounter(
-        accuracy, end->second,
-        static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples));
+    sink_.AddValue(
+        {accuracy, end->second,
+         static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples)});
   }
 }
 
@@ -97,7 +97,7 @@ void TraceWriter::WriteSamples(int32_t process, uint64_t parent) {
       const auto value = ValueOf(field, *sample);
       if (!value) continue;
       if (track == 0) track = NewTrack(process, group, counter.name, field.meaning, counter.unit);
-      sink_.AddCounter(track, value->at_ns, value->value);
+      sink_.AddValue({track, value->at_ns, value->value, ShiftAt(process, value->at_ns)});
     }
   }
 }
@@ -110,7 +110,8 @@ void TraceWriter::WriteMemory(int32_t process, uint64_t parent) {
     if (group == 0) group = NewTrack(process, parent, "memory", "Who owns how much memory");
     uint64_t& track = tracks[memory.owner];
     if (track == 0) track = NewTrack(process, group, memory.owner, "", "bytes");
-    sink_.AddCounter(track, memory.at_ns, static_cast<double>(memory.bytes));
+    sink_.AddValue(
+        {track, memory.at_ns, static_cast<double>(memory.bytes), ShiftAt(process, memory.at_ns)});
   }
 }
 

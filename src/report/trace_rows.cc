@@ -29,6 +29,36 @@ int32_t WorkerOf(int32_t recorded_by, int32_t about_worker) {
   return recorded_by == kNoWorker ? about_worker : recorded_by;
 }
 
+std::vector<TraceArgument> ArgumentsOf(const Span& span) {
+  std::vector<TraceArgument> arguments = {{"round", int64_t{span.round}}};
+  for (const auto& [name, value] :
+       {std::pair{"busy_ns", span.busy_ns}, std::pair{"cpu_ns", span.cpu_ns},
+        std::pair{"run_delay_ns", span.run_delay_ns}, std::pair{"blocked_ns", span.blocked_ns},
+        std::pair{"bytes", static_cast<int64_t>(span.bytes)},
+        std::pair{"chunks", int64_t{span.chunks}}}) {
+    if (value != 0) arguments.push_back({name, value});
+  }
+  return arguments;
+}
+
+/// Something on the coordinator's clock, in order of which lanes are filled.
+template <typename What>
+struct Placed {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  int64_t shift_ns = 0;
+  const What* what = nullptr;
+
+  friend bool operator<(const Placed& a, const Placed& b) {
+    return std::tie(a.begin_ns, a.end_ns) < std::tie(b.begin_ns, b.end_ns);
+  }
+};
+
+template <typename What>
+Placed<What> Place(int64_t begin_ns, int64_t end_ns, int64_t shift_ns, const What& what) {
+  return {OnOneClock(begin_ns, shift_ns), OnOneClock(end_ns, shift_ns), shift_ns, &what};
+}
+
 }  // namespace
 
 void TraceWriter::WriteRow(const RowKey& key, const Row& row, uint64_t parent) {
@@ -36,30 +66,30 @@ void TraceWriter::WriteRow(const RowKey& key, const Row& row, uint64_t parent) {
   WriteChunks(key, row.stamps, lane == 0 ? parent : lane);
 }
 
-uint64_t TraceWriter::WriteSpans(const RowKey& key, std::vector<const Span*> spans,
+uint64_t TraceWriter::WriteSpans(const RowKey& key, const std::vector<const Span*>& spans,
                                  uint64_t parent) {
-  std::sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) {
-    return std::tie(a->begin_ns, a->end_ns) < std::tie(b->begin_ns, b->end_ns);
-  });
+  std::vector<Placed<Span>> placed;
+  for (const Span* span : spans) {
+    placed.push_back(Place(span->begin_ns, span->end_ns, ShiftIn(key.process, span->round), *span));
+  }
+  std::sort(placed.begin(), placed.end());
   const Phase phase = kAllPhases[key.place];
   const std::string name(PhaseName(phase));
   TraceLanes lanes;
   std::vector<uint64_t> tracks;
-  for (const Span* span : spans) {
-    const size_t lane = lanes.Place(span->begin_ns, span->end_ns);
+  for (const auto& [begin_ns, end_ns, shift_ns, span] : placed) {
+    const size_t lane = lanes.Place(begin_ns, end_ns);
     if (lane == tracks.size()) {
       tracks.push_back(NewTrack(key.process, parent, name, PhaseMeaning(phase)));
     }
-    TraceSlice slice{tracks[lane], span->ok ? name : name + " (failed)", span->begin_ns,
-                     span->end_ns, {{"round", int64_t{span->round}}},    {}};
-    for (const auto& [argument, value] :
-         {std::pair{"busy_ns", span->busy_ns}, std::pair{"cpu_ns", span->cpu_ns},
-          std::pair{"run_delay_ns", span->run_delay_ns}, std::pair{"blocked_ns", span->blocked_ns},
-          std::pair{"bytes", static_cast<int64_t>(span->bytes)},
-          std::pair{"chunks", int64_t{span->chunks}}}) {
-      if (value != 0) slice.arguments.push_back({argument, value});
-    }
-    if (span->begin_ns == span->end_ns) {
+    TraceSlice slice{tracks[lane],
+                     span->ok ? name : name + " (failed)",
+                     span->begin_ns,
+                     span->end_ns,
+                     ArgumentsOf(*span),
+                     {},
+                     shift_ns};
+    if (begin_ns == end_ns) {
       sink_.AddInstant(slice);
     } else {
       sink_.AddSlice(slice);
@@ -70,18 +100,22 @@ uint64_t TraceWriter::WriteSpans(const RowKey& key, std::vector<const Span*> spa
 
 void TraceWriter::WriteChunks(const RowKey& key, const std::vector<const ChunkStamps*>& stamps,
                               uint64_t parent) {
-  std::vector<std::pair<const ChunkStamp*, const ChunkStamps*>> chunks;
+  using Chunk = std::pair<const ChunkStamp*, const ChunkStamps*>;
+  std::vector<Chunk> chunks;
   for (const ChunkStamps* of_round : stamps) {
     for (const ChunkStamp& stamp : of_round->stamps) chunks.push_back({&stamp, of_round});
   }
-  std::sort(chunks.begin(), chunks.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first->begin_ns, a.first->end_ns) <
-           std::tie(b.first->begin_ns, b.first->end_ns);
-  });
+  std::vector<Placed<Chunk>> placed;
+  for (const Chunk& chunk : chunks) {
+    placed.push_back(Place(chunk.first->begin_ns, chunk.first->end_ns,
+                           ShiftIn(key.process, chunk.second->round), chunk));
+  }
+  std::sort(placed.begin(), placed.end());
   TraceLanes lanes;
   std::vector<uint64_t> tracks;
-  for (const auto& [stamp, of_round] : chunks) {
-    const size_t lane = lanes.Place(stamp->begin_ns, stamp->end_ns);
+  for (const auto& [begin_ns, end_ns, shift_ns, chunk] : placed) {
+    const auto& [stamp, of_round] = *chunk;
+    const size_t lane = lanes.Place(begin_ns, end_ns);
     if (lane == tracks.size()) {
       tracks.push_back(NewTrack(key.process, parent,
                                 fmt::format("{} by chunk", PhaseName(kAllPhases[key.place])),
@@ -92,14 +126,14 @@ void TraceWriter::WriteChunks(const RowKey& key, const std::vector<const ChunkSt
                     stamp->begin_ns,
                     stamp->end_ns,
                     {{"round", int64_t{of_round->round}}},
-                    FlowsOf(*of_round, stamp->chunk)});
+                    FlowsOf(*of_round, stamp->chunk),
+                    shift_ns});
   }
 }
 
 uint64_t TraceWriter::Flow(uint32_t round, int32_t worker, uint32_t chunk) const {
-  const auto index =
-      static_cast<uint64_t>(std::distance(processes_.begin(), processes_.find(worker)));
-  return ((uint64_t{round} * (processes_.size() + 1) + index) << 24) + chunk + 1;
+  const auto index = static_cast<uint64_t>(std::distance(begins_.begin(), begins_.find(worker)));
+  return ((uint64_t{round} * (begins_.size() + 1) + index) << 24) + chunk + 1;
 }
 
 std::vector<uint64_t> TraceWriter::FlowsOf(const ChunkStamps& stamps, uint32_t chunk) const {

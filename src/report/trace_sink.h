@@ -1,16 +1,17 @@
 // What a trace consists of, one piece after the other, and whoever writes the pieces in a format.
-// Times are those of the process that a track belongs to; the sink brings them to one clock. One
-// thread.
+// Times are those of the process that a track belongs to, beside what brings them onto one clock.
+// One thread.
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "ledger/clock_probe.h"
 #include "ledger/span.h"
 
 namespace interlude {
@@ -19,11 +20,11 @@ struct TraceProcess {
   int32_t process = kNoWorker;  // a worker's id, or kNoWorker for the coordinator
   uint64_t track = 0;           // its own track, the parent of all others
   std::string name;
-  /// How its clock is brought to the coordinator's; none for times that are left as they are.
-  std::optional<ClockEstimate> clock;
-  /// All its times lie between these.
-  int64_t begin_ns = 0;
-  int64_t end_ns = 0;
+  /// How its clock is brought to the coordinator's.
+  /// From each of these of its times on what is to be added; empty for times that are left as they
+  /// are. A slice may say otherwise.
+  std::map<int64_t, int64_t> shifts;
+  int64_t begin_ns = 0;  // none of its times is earlier
 };
 
 struct TraceTrack {
@@ -50,10 +51,27 @@ struct TraceSlice {
   int64_t end_ns = 0;
   std::vector<TraceArgument> arguments;
   std::vector<uint64_t> flows;  // slices of one flow are joined by arrows, in order of time
+  int64_t shift_ns = 0;         // what brings its times onto the coordinator's clock
 };
 
-/// The order of calls: a process, then its tracks, each before what is on it. What is
-/// on one track comes in order of time, and its slices do not overlap.
+/// From `at_ns` on, until the next one.
+struct TraceValue {
+  uint64_t track = 0;
+  int64_t at_ns = 0;
+  double value = 0;
+  int64_t shift_ns = 0;  // as a slice's
+};
+
+/// A process's time on the coordinator's clock. Saturates.
+inline int64_t OnOneClock(int64_t own_ns, int64_t shift_ns) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(own_ns, shift_ns, &sum)) return sum;
+  return shift_ns > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+
+/// The order of calls: a process, then its tracks, each before what is on it. Slices of one track
+/// come in order of time on the coordinator's clock and do not overlap there; nor do instants come
+/// out of order.
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
@@ -62,8 +80,7 @@ class TraceSink {
   virtual void AddSlice(const TraceSlice& slice) = 0;
   /// A slice without length; end_ns and flows are not used.
   virtual void AddInstant(const TraceSlice& instant) = 0;
-  /// The value that holds from `at_ns` until the next one.
-  virtual void AddCounter(uint64_t track, int64_t at_ns, double value) = 0;
+  virtual void AddValue(const TraceValue& value) = 0;
   /// Once, after everything else.
   virtual void Finish() = 0;
 };

@@ -105,7 +105,8 @@ std::unique_ptr<RunDatabase> MakeTraceTestRun() {
     AddCoordinatorPart(account, round);
     Check(database->AddRound(round, {}, account));
   }
-  Check(database->AddClock(2u, {0, ClockMethod::kMinimum, 1, 1, 0, 1, 1}));
+  Check(database->AddClock(2u, {0, ClockMethod::kMinimum, kWorkerBegin[0],
+                                kTraceBegin - kWorkerBegin[0], 0, 9 * kTraceMs, 1}));
   Check(database->AddClock(std::nullopt, TraceTestClock()));
   Check(database->AddClock(std::nullopt, {1, ClockMethod::kNone}));
   Check(database->AddEvent({kTraceBegin + kTraceMs, 1u, 1, "late", "worker 1 was late"}));

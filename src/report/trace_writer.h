@@ -36,13 +36,13 @@ class TraceWriter {
 
   void Write() {
     Gather();
-    for (const int32_t process : processes_) WriteProcess(process);
+    for (const auto& [process, begin_ns] : begins_) WriteProcess(process);
     sink_.Finish();
   }
 
  private:
   void Gather();
-  void See(int32_t process, int64_t begin_ns, int64_t end_ns);
+  void See(int32_t process, int64_t begin_ns);
   void WriteProcess(int32_t process);
   TraceProcess Describe(int32_t process);
   uint64_t NewTrack(int32_t process, uint64_t parent, const std::string& name,
@@ -52,8 +52,11 @@ class TraceWriter {
   void AddInstants(std::vector<TraceSlice> instants);
   void WriteEvents(uint64_t parent);
   void WriteResults(uint64_t parent);
+  /// What brings a process's times onto the coordinator's clock; 0 where they stay as they are.
+  int64_t ShiftIn(int32_t process, uint32_t round) const;
+  int64_t ShiftAt(int32_t process, int64_t own_ns) const;
   void WriteRow(const RowKey& key, const Row& row, uint64_t parent);
-  uint64_t WriteSpans(const RowKey& key, std::vector<const Span*> spans, uint64_t parent);
+  uint64_t WriteSpans(const RowKey& key, const std::vector<const Span*>& spans, uint64_t parent);
   void WriteChunks(const RowKey& key, const std::vector<const ChunkStamps*>& stamps,
                    uint64_t parent);
   std::vector<uint64_t> FlowsOf(const ChunkStamps& stamps, uint32_t chunk) const;
@@ -64,8 +67,8 @@ class TraceWriter {
   const TraceRun& run_;
   const TraceClocks clocks_;
   TraceSink& sink_;
-  std::set<int32_t> processes_;  // the coordinator, -1, is first
-  std::map<int32_t, std::pair<int64_t, int64_t>> times_;
+  std::map<int32_t, int64_t>
+      begins_;  // of each process, on its clock; the coordinator, -1, is first
   std::map<RowKey, Row> rows_;
   std::map<uint32_t, std::set<int32_t>> merged_workers_;      // by round
   std::map<uint64_t, std::map<std::string, int32_t>> ranks_;  // of a parent's tracks, by name

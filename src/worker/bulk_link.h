@@ -38,10 +38,11 @@ class RetryPolicy {
   /// it is back, for which this waits; false for a refusal.
   bool MayRetry(const Status& status) {
     if (link_.calls.cancelled()) return false;
+    const auto wanted = [&] { return !link_.calls.cancelled(); };
     if (link_.control != nullptr && status.code() == StatusCode::kPermissionDenied)
-      link_.control->Renew(connection_, link_.session);
+      link_.control->Renew(connection_, link_.session, wanted);
     if (link_.control != nullptr && MayBeLost(status) &&
-        link_.control->AwaitAnother(connection_, [&] { return !link_.calls.cancelled(); })) {
+        link_.control->AwaitAnother(connection_, wanted)) {
       connection_ = link_.control->connection();
       attempt_ = 1;
       return true;

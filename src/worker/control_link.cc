@@ -20,8 +20,6 @@ constexpr milliseconds kSlice{100};
 constexpr std::chrono::seconds kAnswerTimeout{5};
 constexpr milliseconds kFirstBackoff{100};
 constexpr milliseconds kLongestBackoff{2'000};
-/// How long the end of a session may lag behind the failure of a call for the same cause.
-constexpr milliseconds kLag{500};
 constexpr std::chrono::seconds kSaySoEvery{30};
 /// Reports that a lost session may have swallowed: more than a worker makes between two words of
 /// the coordinator.
@@ -119,7 +117,7 @@ uint64_t ControlLink::connection() const {
 }
 
 bool ControlLink::AwaitAnother(uint64_t connection, const std::function<bool()>& keep_going) const {
-  const auto known_by = SteadyClock::now() + kLag;
+  const auto known_by = SteadyClock::now() + options_.lag;
   if (options_.reconnect_for == Nanoseconds(0)) return false;
   while (keep_going()) {
     MutexLock lock(state_mutex_);
@@ -132,10 +130,16 @@ bool ControlLink::AwaitAnother(uint64_t connection, const std::function<bool()>&
   return false;
 }
 
-void ControlLink::Renew(uint64_t connection, uint64_t session) {
+void ControlLink::Renew(uint64_t connection, uint64_t session,
+                        const std::function<bool()>& keep_going) {
   if (options_.reconnect_for == Nanoseconds(0)) return;
+  const auto until = SteadyClock::now() + options_.lag;
+  while (this->connection() == connection && SteadyClock::now() < until) {
+    if (!keep_going() || OverWithin(kSlice)) return;
+  }
   MutexLock lock(send_mutex_);  // the stream stays the same meanwhile
-  if (this->connection() == connection && token_ == session) stream_->Cancel();
+  const bool given_up = this->connection() == connection && token_ == session;
+  if (given_up && !over() && !leaving()) stream_->Cancel();
 }
 
 void ControlLink::SetConnection(uint64_t connection) {

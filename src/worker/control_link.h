@@ -27,6 +27,9 @@ struct ControlLinkOptions {
   /// How long to try to come back after the connection broke (real time); 0: a broken connection
   /// ends the stay.
   Nanoseconds reconnect_for{0};
+  /// How long word of a session's end may lag behind the failure of a call for the same cause (real
+  /// time).
+  std::chrono::nanoseconds lag = std::chrono::milliseconds(500);
 };
 
 /// Any thread, save where stated.
@@ -71,8 +74,9 @@ class ControlLink {
   /// A call with the token `session`, made during the session numbered `connection`, was refused as
   /// nobody's: the coordinator has given the stay up, as it does where nothing came through for
   /// long, and this end's connection does not know yet. Ends it, so that another one is opened.
-  /// Nothing happens when another one has begun.
-  void Renew(uint64_t connection, uint64_t session);
+  /// Nothing happens when another one has begun, nor when the coordinator has sent the worker away:
+  /// what it says then may come after the refusal, and is waited for while keep_going says so.
+  void Renew(uint64_t connection, uint64_t session, const std::function<bool()>& keep_going);
 
   /// Waits for the end. As ControlStream::EndStatus; Unavailable, with how long was tried, when the
   /// coordinator did not come back.

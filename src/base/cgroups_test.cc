@@ -1,5 +1,5 @@
 // What is read from cgroups: where they lie, pressure, throttling.
-#include "base/cpu_cgroups.h"
+#include "base/cgroups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,12 +14,12 @@ namespace {
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-TEST(CpuCgroups, TheOwnGroupComesBeforeItsAncestors) {
+TEST(Cgroups, TheOwnGroupComesBeforeItsAncestors) {
   FakeRoot root;
   root.File("/proc/self/cgroup", "4:cpu:/jobs/7\n0::/a\n");
   std::vector<std::string> v1;
   std::vector<std::string> v2;
-  for (const CpuCgroup& group : FindCpuCgroups(root.path()))
+  for (const Cgroup& group : FindCgroups("cpu", root.path()))
     (group.v2 ? v2 : v1).push_back(group.directory.substr(root.path().size()));
   EXPECT_EQ(v1.size(), 9u);  // three depths at three mounts
   EXPECT_EQ(v1[0], "/sys/fs/cgroup/cpu/jobs/7");

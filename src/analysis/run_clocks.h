@@ -1,0 +1,25 @@
+// The clock estimates of a run, to be asked for round by round. Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger/run_database.h"
+
+namespace interlude {
+
+class RunClocks {
+ public:
+  /// Of all workers and rounds, as run.db has them.
+  explicit RunClocks(const std::vector<ClockRecord>& records);
+
+  /// ClocksFor (analysis/run_paths.h). Cost: the workers, not the rounds.
+  std::vector<ClockEstimate> For(const RoundRecord& round) const;
+
+ private:
+  std::vector<ClockRecord> final_;
+  std::unordered_map<uint32_t, std::vector<ClockRecord>> live_;  // by round
+};
+
+}  // namespace interlude
