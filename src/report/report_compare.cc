@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/human_text.h"
 #include "report/report_compare_text.h"
 #include "report/report_text.h"
 #include "report/table.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/mean_noise.h"
+#include "base/human_text.h"
 #include "report/report_compare_text.h"
 #include "report/report_text.h"
 #include "report/table.h"
