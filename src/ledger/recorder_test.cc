@@ -24,7 +24,7 @@ TEST(Phase, NamesAreDistinctAndLeadBackToThePhase) {
 
 TEST(Phase, ANumberOrNameThatIsNoPhaseIsRefused) {
   EXPECT_EQ(PhaseFromNumber(0), std::nullopt);
-  EXPECT_EQ(PhaseFromNumber(12), std::nullopt);
+  EXPECT_EQ(PhaseFromNumber(13), std::nullopt);
   EXPECT_EQ(PhaseFromNumber(-1), std::nullopt);
   EXPECT_EQ(PhaseFromNumber(256 + 1), std::nullopt);
   EXPECT_EQ(PhaseFromName("unknown"), std::nullopt);
