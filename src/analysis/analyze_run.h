@@ -1,6 +1,7 @@
 // From a run database to a RunSummary. Reads; decides nothing.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory);
 
 /// The phases in `spans` (of one round, in any order), one summary a phase. Several spans of one
 /// process and phase count as one with the sum of their times.
-std::vector<PhaseSummary> SummarizePhases(const std::vector<Span>& spans);
+std::vector<PhaseSummary> SummarizePhases(std::span<const Span> spans);
 
 /// Medians over `rounds`, without the first when there are more.
 TypicalRound SummarizeTypicalRound(const std::vector<RoundSummary>& rounds);

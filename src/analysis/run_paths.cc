@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace interlude {
 namespace {
@@ -70,43 +71,29 @@ std::vector<ClockEstimate> ClocksFor(const RoundRecord& round,
   return chosen;
 }
 
-std::vector<RoundPath> FindRunPaths(const std::vector<RoundRecord>& rounds,
-                                    const std::vector<WorkerRecord>& workers,
-                                    const std::vector<EventRecord>& events,
-                                    const std::map<std::string, std::string>& meta,
-                                    const SpansByRound& spans, std::vector<ChunkStamps> all_stamps,
-                                    const std::vector<ClockRecord>& all_clocks) {
-  std::unordered_map<uint32_t, std::vector<ChunkStamps>> stamps;
-  for (ChunkStamps& of : all_stamps) stamps[of.round].push_back(std::move(of));
-  std::unordered_map<uint32_t, std::vector<ClockRecord>> live;
-  std::vector<ClockRecord> final;
-  for (const ClockRecord& clock : all_clocks) {
-    if (clock.round) {
-      live[*clock.round].push_back(clock);
-    } else {
-      final.push_back(clock);
-    }
-  }
-  const std::vector<EventRecord> by_time = ByTime(events);
-  const std::map<int32_t, int32_t> threads = ThreadsOf(workers, meta);
+RunPaths::RunPaths(const std::vector<WorkerRecord>& workers, std::vector<EventRecord> events,
+                   const std::map<std::string, std::string>& meta,
+                   const std::vector<ClockRecord>& clocks)
+    : events_(ByTime(std::move(events))), threads_(ThreadsOf(workers, meta)) {
+  for (const ClockRecord& clock : clocks)
+    (clock.round ? live_clocks_[*clock.round] : final_clocks_).push_back(clock);
   const auto exchange = meta.find(kMetaExchange);
-  std::vector<RoundPath> paths;
-  for (const RoundRecord& round : rounds) {
-    std::vector<ClockRecord> known = final;
-    const std::vector<ClockRecord>& then = live[round.round];
-    known.insert(known.end(), then.begin(), then.end());
-    const std::vector<ClockEstimate> clocks = ClocksFor(round, known);
-    const auto of_round = spans.find(round.round);
-    paths.push_back(FindRoundPath(
-        {.round = round,
-         .spans = of_round == spans.end() ? std::span<const Span>() : of_round->second,
-         .stamps = stamps[round.round],
-         .events = Within(by_time, round),
-         .clocks = clocks,
-         .barrier = exchange != meta.end() && exchange->second == "barrier",
-         .threads = threads}));
-  }
-  return paths;
+  barrier_ = exchange != meta.end() && exchange->second == "barrier";
+}
+
+RoundPath RunPaths::Find(const RoundRecord& round, std::span<const Span> spans,
+                         std::span<const ChunkStamps> stamps) const {
+  std::vector<ClockRecord> known = final_clocks_;
+  if (const auto live = live_clocks_.find(round.round); live != live_clocks_.end())
+    known.insert(known.end(), live->second.begin(), live->second.end());
+  const std::vector<ClockEstimate> clocks = ClocksFor(round, known);
+  return FindRoundPath({.round = round,
+                        .spans = spans,
+                        .stamps = stamps,
+                        .events = Within(events_, round),
+                        .clocks = clocks,
+                        .barrier = barrier_,
+                        .threads = threads_});
 }
 
 }  // namespace interlude

@@ -93,15 +93,24 @@ StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const {
   });
 }
 
-StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::Stamps() const {
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::SelectStamps(const std::string& which) const {
   using Records = std::vector<ChunkStamps>;
   if (version_ < 3) return Records();
   return AtBorder(Context("reading chunk_stamps"), [&]() -> StatusOr<Records> {
     return Select<ChunkStamps>(
         database_,
-        "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps ORDER BY id",
+        "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps " + which,
         ReadStamps);
   });
+}
+
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::Stamps() const {
+  return SelectStamps("ORDER BY id");
+}
+
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::StampsOf(RoundRange rounds) const {
+  return SelectStamps(
+      fmt::format("WHERE round BETWEEN {} AND {} ORDER BY round, id", rounds.first, rounds.last));
 }
 
 StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::Samples() const {

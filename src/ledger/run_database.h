@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -93,6 +94,12 @@ struct EventRecord {
   std::string text;  // for people
 };
 
+/// Rounds from `first` to `last`, both included.
+struct RoundRange {
+  uint32_t first = 0;
+  uint32_t last = std::numeric_limits<uint32_t>::max();
+};
+
 /// An estimate of a worker's clock.
 struct ClockRecord {
   std::optional<uint32_t> round;  // as it stood when this round ended; none: the final one
@@ -155,6 +162,9 @@ class RunDatabase {
   virtual StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const = 0;
   virtual StatusOr<std::vector<Span>> Spans() const = 0;
   virtual StatusOr<std::vector<ChunkStamps>> Stamps() const = 0;
+  /// By round: a long run's are more than one wants in memory. In a file that has no index of them
+  /// (schema version 3) each call goes through the whole table.
+  virtual StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds) const = 0;
   virtual StatusOr<std::vector<ProcessSample>> Samples() const = 0;
   virtual StatusOr<std::vector<MemoryRecord>> Memory() const = 0;
   virtual StatusOr<std::vector<ClockProbe>> Probes() const = 0;

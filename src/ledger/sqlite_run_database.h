@@ -37,6 +37,7 @@ class SqliteRunDatabase final : public RunDatabase {
   StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const override;
   StatusOr<std::vector<Span>> Spans() const override;
   StatusOr<std::vector<ChunkStamps>> Stamps() const override;
+  StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds) const override;
   StatusOr<std::vector<ProcessSample>> Samples() const override;
   StatusOr<std::vector<MemoryRecord>> Memory() const override;
   StatusOr<std::vector<ClockProbe>> Probes() const override;
@@ -45,6 +46,8 @@ class SqliteRunDatabase final : public RunDatabase {
   StatusOr<std::vector<EventRecord>> Events() const override;
 
  private:
+  /// Those that `which` (the end of a SELECT) picks.
+  StatusOr<std::vector<ChunkStamps>> SelectStamps(const std::string& which) const;
   /// "run database PATH: `what`", the beginning of every error.
   std::string Context(std::string_view what) const;
   Status CheckWritable() const;
