@@ -10,6 +10,8 @@
 
 #include "analysis/analyze_run.h"
 #include "base/clock.h"
+#include "base/cpu_quota.h"
+#include "base/heap.h"
 #include "base/process_memory.h"
 #include "bench/long_run.h"
 
@@ -25,8 +27,8 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-StatusOr<std::string> Analyse(const std::string& directory) {
-  INTERLUDE_ASSIGN_OR_RETURN(const RunSummary run, AnalyzeRunDirectory(directory));
+StatusOr<std::string> Analyse(const std::string& directory, int threads) {
+  INTERLUDE_ASSIGN_OR_RETURN(const RunSummary run, AnalyzeRunDirectory(directory, threads));
   return fmt::format("\"rounds\": {}, \"causes\": {}, \"findings\": {}, \"run_seconds\": {:.0f}",
                      run.rounds.size(), run.causes.size(), run.findings.size(), run.wall_seconds);
 }
@@ -35,11 +37,12 @@ struct Options {
   std::string what;
   std::string directory;
   LongRunOptions run;
+  int threads = 0;
 };
 
 StatusOr<std::string> Do(const Options& options) {
   const std::string path = options.directory + "/run.db";
-  if (options.what == "analyse") return Analyse(options.directory);
+  if (options.what == "analyse") return Analyse(options.directory, options.threads);
   INTERLUDE_RETURN_IF_ERROR(WriteLongRun(path, options.run));
   return fmt::format("\"bytes\": {}", std::filesystem::file_size(path));
 }
@@ -56,7 +59,11 @@ int Main(int argc, char** argv) {
   app.add_option("--chunks", options.run.chunks)
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
+  app.add_option("--threads", options.threads, "of the analysis; by default as the report's")
+      ->check(CLI::Range(1, 1024));
   CLI11_PARSE(app, argc, argv);
+  KeepFreedMemory();  // as the programs do
+  if (options.threads == 0) options.threads = ReadCpuLimits().UsableCores();
   const Nanoseconds begin = SystemClock().Now();
   const StatusOr<std::string> done = Do(options);
   if (!done.ok()) {

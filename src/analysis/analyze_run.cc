@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "analysis/by_round.h"
 #include "analysis/round_summary.h"
 #include "analysis/run_paths.h"
+#include "base/task_pool.h"
 #include "ledger/span_math.h"
 
 namespace interlude {
@@ -18,6 +21,8 @@ using PartsByRound = ByRound<WorkerRoundRecord>;
 
 /// So few that their stamps are small beside everything else, and so many that asking costs little.
 constexpr size_t kRoundsAtOnce = 32;
+/// Read, but not worked through: what a run's stamps need of memory.
+constexpr size_t kMostBatches = 8;
 
 double AccuracyOf(const EvaluationRecord& evaluation) {
   return static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples);
@@ -147,23 +152,38 @@ std::vector<PathShare> SharesOf(const std::vector<RoundPath>& paths) {
   return shares;
 }
 
-/// The critical paths of all rounds; the records of the last ones are kept for drawing.
+void KeepForDrawing(std::span<const Span> spans, std::span<const ChunkStamps> stamps,
+                    Account& drawn) {
+  drawn.spans.insert(drawn.spans.end(), spans.begin(), spans.end());
+  drawn.stamps.insert(drawn.stamps.end(), stamps.begin(), stamps.end());
+}
+
+/// The critical paths of all rounds; the records of the last ones are kept for drawing. This thread
+/// reads, `threads` others find paths meanwhile; with 1 this one does both.
 Status FindPaths(const RunDatabase& database, const std::vector<RoundRecord>& rounds,
-                 const SpansByRound& spans, const RunPaths& finder, RunSummary& run) {
+                 const SpansByRound& spans, const RunPaths& finder, int threads, RunSummary& run) {
   const size_t first_drawn = rounds.size() - std::min(rounds.size(), kDrawnRounds);
+  run.paths.resize(rounds.size());
+  std::optional<TaskPool> pool;  // ends before what its tasks use
+  if (threads > 1) pool.emplace(threads);
   for (size_t begin = 0; begin < rounds.size(); begin += kRoundsAtOnce) {
     const size_t end = std::min(rounds.size(), begin + kRoundsAtOnce);
     INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> read,
                                database.StampsOf({rounds[begin].round, rounds[end - 1].round}));
-    const ByRound<ChunkStamps> stamps(std::move(read));
-    for (size_t i = begin; i < end; ++i) {
-      const std::span<const Span> own_spans = spans.Of(rounds[i].round);
-      const std::span<const ChunkStamps> own_stamps = stamps.Of(rounds[i].round);
-      run.paths.push_back(finder.Find(rounds[i], own_spans, own_stamps));
-      if (i < first_drawn) continue;
-      Account& drawn = run.records;
-      drawn.spans.insert(drawn.spans.end(), own_spans.begin(), own_spans.end());
-      drawn.stamps.insert(drawn.stamps.end(), own_stamps.begin(), own_stamps.end());
+    const auto stamps = std::make_shared<const ByRound<ChunkStamps>>(std::move(read));
+    for (size_t i = std::max(begin, first_drawn); i < end; ++i)
+      KeepForDrawing(spans.Of(rounds[i].round), stamps->Of(rounds[i].round), run.records);
+    const auto find = [&rounds, &spans, &finder, &run, begin, end, stamps] {
+      for (size_t i = begin; i < end; ++i) {
+        const uint32_t round = rounds[i].round;
+        run.paths[i] = finder.Find(rounds[i], spans.Of(round), stamps->Of(round));
+      }
+    };
+    if (!pool) {
+      find();
+    } else {
+      pool->Submit(find);
+      if ((begin / kRoundsAtOnce + 1) % kMostBatches == 0) pool->Drain();
     }
   }
   return OkStatus();
@@ -192,7 +212,7 @@ Status FindCausesAndFindings(const RunDatabase& database, const std::vector<Work
 
 }  // namespace
 
-StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
+StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
   RunSummary run;
   INTERLUDE_ASSIGN_OR_RETURN(run.meta, database.Meta());
   INTERLUDE_ASSIGN_OR_RETURN(run.evaluations, database.Evaluations());
@@ -213,7 +233,7 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
   INTERLUDE_ASSIGN_OR_RETURN(run.records.samples, database.Samples());
   INTERLUDE_ASSIGN_OR_RETURN(run.records.memory, database.Memory());
   const RunPaths finder(workers, run.events, run.meta, clocks);
-  INTERLUDE_RETURN_IF_ERROR(FindPaths(database, rounds, spans, finder, run));
+  INTERLUDE_RETURN_IF_ERROR(FindPaths(database, rounds, spans, finder, threads, run));
   INTERLUDE_RETURN_IF_ERROR(
       FindCausesAndFindings(database, workers, rounds, spans, parts, clocks, run));
   run.unrecorded_rounds = RoundsBetween(rounds);
@@ -224,9 +244,9 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
   return run;
 }
 
-StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory) {
+StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory, int threads) {
   INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenReadOnly(directory + "/run.db"));
-  return AnalyzeRun(*database);
+  return AnalyzeRun(*database, threads);
 }
 
 }  // namespace interlude

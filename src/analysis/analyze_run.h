@@ -16,7 +16,7 @@ namespace interlude {
 StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database);
 
 /// Opens DIR/run.db and analyzes it. Its errors are RunDatabase::OpenReadOnly's.
-StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory);
+StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory, int threads = 1);
 
 /// The phases in `spans` (of one round, in any order), one summary a phase. Several spans of one
 /// process and phase count as one with the sum of their times.

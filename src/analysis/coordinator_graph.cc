@@ -5,7 +5,7 @@
 namespace interlude {
 namespace {
 
-Activity OfCoordinator(ActivityKind kind, const ChunkStamp& stamp, std::vector<uint32_t> after) {
+Activity OfCoordinator(ActivityKind kind, const ChunkStamp& stamp, Places after) {
   Activity activity{
       .kind = kind, .chunk = stamp.chunk, .begin_ns = stamp.begin_ns, .end_ns = stamp.end_ns};
   activity.after = std::move(after);
@@ -53,8 +53,8 @@ class MergeGate {
             const GraphBuilder& builder)
       : workers_(workers), closings_(closings), builder_(builder) {}
 
-  std::vector<uint32_t> OfChunk(uint32_t chunk, int64_t begin_ns) const {
-    std::vector<uint32_t> after;
+  Places OfChunk(uint32_t chunk, int64_t begin_ns) const {
+    Places after;
     for (const WorkerParts& parts : workers_) {
       const MaybeActivity came = parts.received.FirstOfChunk(chunk);
       if (came && builder_.EndOf(*came) <= begin_ns) {
@@ -66,8 +66,8 @@ class MergeGate {
     return after;
   }
   /// Of all chunks, however late they came where `begin_ns` says nothing.
-  std::vector<uint32_t> OfAll(std::optional<int64_t> begin_ns) const {
-    std::vector<uint32_t> after;
+  Places OfAll(std::optional<int64_t> begin_ns) const {
+    Places after;
     for (const WorkerParts& parts : workers_) {
       for (const uint32_t came : parts.received.All()) {
         if (!begin_ns || builder_.EndOf(came) <= *begin_ns) after.push_back(came);
@@ -78,7 +78,7 @@ class MergeGate {
   }
 
  private:
-  void AddClosing(int32_t worker, int64_t begin_ns, std::vector<uint32_t>& after) const {
+  void AddClosing(int32_t worker, int64_t begin_ns, Places& after) const {
     const auto found = closings_.find(worker);
     if (found != closings_.end() && builder_.EndOf(found->second) <= begin_ns)
       after.push_back(found->second);
@@ -99,11 +99,11 @@ void AddSave(const PhaseTimes& times, GraphBuilder& builder, CoordinatorParts& p
 }
 
 /// Reports that came in time; where nobody's was recorded, what each had verified.
-std::vector<uint32_t> LastWords(const std::vector<WorkerParts>& workers, const Closings& closings,
-                                const GraphBuilder& builder) {
+Places LastWords(const std::vector<WorkerParts>& workers, const Closings& closings,
+                 const GraphBuilder& builder) {
   const bool reports = std::any_of(workers.begin(), workers.end(),
                                    [](const WorkerParts& of) { return of.reported.has_value(); });
-  std::vector<uint32_t> words;
+  Places words;
   for (const WorkerParts& parts : workers) {
     const MaybeActivity word = reports ? parts.reported : parts.verified;
     const auto closed = closings.find(parts.worker);
@@ -114,16 +114,17 @@ std::vector<uint32_t> LastWords(const std::vector<WorkerParts>& workers, const C
 }
 
 /// The round ended without these workers' reports.
-std::vector<uint32_t> AddLastClosings(const std::vector<WorkerParts>& workers,
-                                      const CoordinatorParts& coordinator, GraphBuilder& builder) {
-  std::vector<uint32_t> waits;
+Places AddLastClosings(const std::vector<WorkerParts>& workers, const CoordinatorParts& coordinator,
+                       GraphBuilder& builder) {
+  Places waits;
   for (const auto& [worker, at_ns] : coordinator.closings) {
     const auto in_time = [&builder, at_ns = at_ns](const WorkerParts& of) {
       return of.reported && builder.EndOf(*of.reported) <= at_ns ? of.reported : std::nullopt;
     };
-    const bool reported = std::any_of(workers.begin(), workers.end(), [&](const WorkerParts& of) {
-      return of.worker == worker && in_time(of).has_value();
-    });
+    const bool reported =
+        std::any_of(workers.begin(), workers.end(), [&, worker = worker](const WorkerParts& of) {
+          return of.worker == worker && in_time(of).has_value();
+        });
     if (reported) continue;
     MaybeActivity others = LastHeard(workers, worker, builder, in_time);
     if (!others) others = coordinator.merged.LastBy(at_ns);
@@ -155,7 +156,7 @@ void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
   MaybeActivity all;
   if (parts.barrier && !merges.empty()) all = builder.Join(gate.OfAll(merges.front().begin_ns));
   for (const ChunkStamp& stamp : merges) {
-    std::vector<uint32_t> after;
+    Places after;
     if (all) {
       after = {*all};
     } else {
@@ -194,7 +195,7 @@ void AddSends(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
 
 uint32_t AddEnd(const RoundRecords& records, const std::vector<WorkerParts>& workers,
                 const CoordinatorParts& coordinator, GraphBuilder& builder) {
-  std::vector<uint32_t> after = LastWords(workers, coordinator.closings, builder);
+  Places after = LastWords(workers, coordinator.closings, builder);
   for (const uint32_t wait : AddLastClosings(workers, coordinator, builder)) after.push_back(wait);
   if (coordinator.saved) after.push_back(*coordinator.saved);
   if (after.empty()) {
