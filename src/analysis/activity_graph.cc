@@ -27,11 +27,6 @@ std::optional<uint32_t> LastBefore(const ActivityGraph& graph, const Activity& a
   return last;
 }
 
-/// From the end of what it waited for to its begin.
-Wide LagOf(const ActivityGraph& graph, const Activity& activity) {
-  return Wide{activity.begin_ns} - graph[*LastBefore(graph, activity)].end_ns;
-}
-
 void CheckOrder(const Activity& activity, size_t place) {
   for (const uint32_t before : activity.after) {
     INTERLUDE_CHECK(before < place, "activity {} is after {}, which stands behind it", place,
@@ -148,42 +143,47 @@ std::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last, i
   return walk.Take();
 }
 
-std::vector<int64_t> Slack(const ActivityGraph& graph, uint32_t last) {
-  std::vector<Wide> latest_end(graph.size(), kNever);
-  latest_end[last] = graph[last].end_ns;
-  for (uint32_t place = last + 1; place-- > 0;) {
+GraphTimes::GraphTimes(const ActivityGraph& graph, uint32_t last) : graph_(graph), last_(last) {
+  lags_.reserve(graph.size());
+  for (size_t place = 0; place < graph.size(); ++place) {
     const Activity& activity = graph[place];
     CheckOrder(activity, place);
-    if (latest_end[place] == kNever || activity.after.empty()) continue;
+    int64_t ready = std::numeric_limits<int64_t>::min();
+    for (const uint32_t before : activity.after) ready = std::max(ready, graph[before].end_ns);
+    const Wide begin = activity.begin_ns;
+    lags_.push_back(activity.after.empty() ? begin : begin - ready);
+  }
+}
+
+std::vector<int64_t> GraphTimes::Slack() const {
+  std::vector<Wide> latest_end(graph_.size(), kNever);
+  latest_end[last_] = graph_[last_].end_ns;
+  for (uint32_t place = last_ + 1; place-- > 0;) {
+    const Activity& activity = graph_[place];
+    if (latest_end[place] == kNever) continue;
     const Wide latest_begin = latest_end[place] - (Wide{activity.end_ns} - activity.begin_ns);
-    const Wide needed = latest_begin - LagOf(graph, activity);
+    const Wide needed = latest_begin - lags_[place];
     for (const uint32_t before : activity.after)
       latest_end[before] = std::min(latest_end[before], needed);
   }
-  std::vector<int64_t> slack(graph.size(), kUnlimitedSlack);
-  for (size_t i = 0; i < graph.size(); ++i) {
-    if (latest_end[i] != kNever) slack[i] = Narrow(latest_end[i] - graph[i].end_ns);
+  std::vector<int64_t> slack(graph_.size(), kUnlimitedSlack);
+  for (size_t i = 0; i < graph_.size(); ++i) {
+    if (latest_end[i] != kNever) slack[i] = Narrow(latest_end[i] - graph_[i].end_ns);
   }
   return slack;
 }
 
-int64_t Recompute(const ActivityGraph& graph, uint32_t last,
-                  const std::vector<int64_t>& durations_ns) {
-  INTERLUDE_CHECK(durations_ns.size() == graph.size(), "{} durations for {} activities",
-                  durations_ns.size(), graph.size());
-  std::vector<Wide> ends(size_t{last} + 1);
-  for (uint32_t place = 0; place <= last; ++place) {
-    const Activity& activity = graph[place];
-    CheckOrder(activity, place);
-    Wide begin = activity.begin_ns;
-    if (!activity.after.empty()) {
-      Wide ready = ends[activity.after.front()];
-      for (const uint32_t before : activity.after) ready = std::max(ready, ends[before]);
-      begin = ready + LagOf(graph, activity);
-    }
-    ends[place] = begin + durations_ns[place];
+int64_t GraphTimes::Recompute(const std::vector<int64_t>& durations_ns) const {
+  INTERLUDE_CHECK(durations_ns.size() == graph_.size(), "{} durations for {} activities",
+                  durations_ns.size(), graph_.size());
+  std::vector<Wide> ends(size_t{last_} + 1);
+  for (uint32_t place = 0; place <= last_; ++place) {
+    const Places& after = graph_[place].after;
+    Wide ready = after.empty() ? Wide{0} : ends[after.front()];
+    for (const uint32_t before : after) ready = std::max(ready, ends[before]);
+    ends[place] = ready + lags_[place] + durations_ns[place];
   }
-  return Narrow(ends[last]);
+  return Narrow(ends[last_]);
 }
 
 }  // namespace interlude

@@ -2,6 +2,8 @@
 // drag. Knows nothing of rounds, clocks or databases. Pure functions; any thread.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -41,12 +43,16 @@ enum class ActivityKind : uint8_t {
   kHandOver,      // between two records of one process: from one thread to another
   kUnexplained,   // no record says what happened
 };
+inline constexpr size_t kActivityKinds = static_cast<size_t>(ActivityKind::kUnexplained) + 1;
 
 /// "train", "link_up", ...
 std::string_view ActivityName(ActivityKind kind);
 
 /// The chunk of what covers no single one.
 inline constexpr uint32_t kNoChunk = std::numeric_limits<uint32_t>::max();
+
+/// Places of activities in a graph. Most are after one or two: those need no memory of their own.
+using Places = absl::InlinedVector<uint32_t, 4>;
 
 /// Begins when all in `after` have ended, and a lag later, which is what was observed. The lag is
 /// negative where one of them ended after this had begun.
@@ -61,7 +67,7 @@ struct Activity {
   /// Whose clock told the two times; kNoWorker: the coordinator's.
   int32_t begin_clock = kNoWorker;
   int32_t end_clock = kNoWorker;
-  std::vector<uint32_t> after;  // places of earlier activities
+  Places after;  // earlier activities
 };
 
 /// In an order in which each activity stands behind all that it is after: so there is no circle.
@@ -90,13 +96,26 @@ std::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last, i
 /// The slack of what `last` does not depend on.
 inline constexpr int64_t kUnlimitedSlack = std::numeric_limits<int64_t>::max();
 
-/// For each activity: by how much it could have ended later without `last` ending later, all lags
-/// and other durations as they were ("total float" in network planning).
-std::vector<int64_t> Slack(const ActivityGraph& graph, uint32_t last);
+/// What follows from all lags of a graph, which are found once.
+class GraphTimes {
+ public:
+  /// The graph outlives it.
+  GraphTimes(const ActivityGraph& graph, uint32_t last);
 
-/// When `last` would have ended if the activities had taken these times, all lags as they were.
-/// What is after nothing begins when it did. With the graph's own durations: last's end_ns.
-int64_t Recompute(const ActivityGraph& graph, uint32_t last,
-                  const std::vector<int64_t>& durations_ns);
+  /// For each activity: by how much it could have ended later without `last` ending later, all lags
+  /// and other durations as they were ("total float" in network planning).
+  std::vector<int64_t> Slack() const;
+
+  /// When `last` would have ended if the activities had taken these times, all lags as they were.
+  /// What is after nothing begins when it did. With the graph's own durations: last's end_ns.
+  int64_t Recompute(const std::vector<int64_t>& durations_ns) const;
+
+ private:
+  /// Sums along a path of nonsense times leave 64 bits.
+  using Wide = __int128;
+  const ActivityGraph& graph_;
+  const uint32_t last_;
+  std::vector<Wide> lags_;  // of what is after nothing: its begin
+};
 
 }  // namespace interlude

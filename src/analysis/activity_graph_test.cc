@@ -18,11 +18,11 @@ int64_t Draw(Seed& random, int64_t least, int64_t most) {
   return std::uniform_int_distribution<int64_t>(least, most)(random);
 }
 
-Activity Make(int64_t begin_ns, int64_t end_ns, std::vector<uint32_t> after = {}) {
+Activity Make(int64_t begin_ns, int64_t end_ns, const std::vector<uint32_t>& after = {}) {
   Activity activity;
   activity.begin_ns = begin_ns;
   activity.end_ns = end_ns;
-  activity.after = std::move(after);
+  activity.after.assign(after.begin(), after.end());
   return activity;
 }
 
@@ -118,9 +118,9 @@ TEST(ActivityGraph, RecomputingEqualsCarryingThePlanOutAgain) {
     Plan plan = RandomPlan(random);
     const ActivityGraph graph = plan.Carry();
     const auto last = static_cast<uint32_t>(graph.size() - 1);
-    EXPECT_EQ(Recompute(graph, last, plan.duration), graph.back().end_ns);
+    EXPECT_EQ(GraphTimes(graph, last).Recompute(plan.duration), graph.back().end_ns);
     for (int64_t& duration : plan.duration) duration = Draw(random, 0, 1500);
-    EXPECT_EQ(Recompute(graph, last, plan.duration), plan.End());
+    EXPECT_EQ(GraphTimes(graph, last).Recompute(plan.duration), plan.End());
   }
 }
 
@@ -130,7 +130,8 @@ TEST(ActivityGraph, SlackIsTheDelayThatChangesNothingAndOneMoreDoes) {
     Seed random(seed);
     const Plan plan = RandomPlan(random);
     const ActivityGraph graph = plan.Carry();
-    const std::vector<int64_t> slack = Slack(graph, static_cast<uint32_t>(graph.size() - 1));
+    const std::vector<int64_t> slack =
+        GraphTimes(graph, static_cast<uint32_t>(graph.size() - 1)).Slack();
     for (size_t i = 0; i < graph.size(); ++i) {
       Plan delayed = plan;
       if (slack[i] == kUnlimitedSlack) {
@@ -177,8 +178,8 @@ TEST(ActivityGraph, ThePiecesSumExactlyAlsoOfNonsense) {
     EXPECT_EQ(at, 900);
     std::vector<int64_t> durations;
     for (const Activity& activity : graph) durations.push_back(activity.end_ns - activity.begin_ns);
-    EXPECT_EQ(Recompute(graph, last, durations), graph.back().end_ns);
-    for (const int64_t slack : Slack(graph, last)) EXPECT_GE(slack, 0);
+    EXPECT_EQ(GraphTimes(graph, last).Recompute(durations), graph.back().end_ns);
+    for (const int64_t slack : GraphTimes(graph, last).Slack()) EXPECT_GE(slack, 0);
   }
 }
 
@@ -190,7 +191,7 @@ TEST(ActivityGraph, WhatWasDoneAfterTheNextHadBegunIsCutOff) {
   EXPECT_EQ(pieces[0].activity, 0u);
   EXPECT_EQ(pieces[0].end_ns, 50);
   EXPECT_EQ(pieces[1].activity, 1u);
-  EXPECT_THAT(Slack(graph, 1), ElementsAre(0, 0));
+  EXPECT_THAT(GraphTimes(graph, 1).Slack(), ElementsAre(0, 0));
 }
 
 TEST(ActivityGraph, EachBoundaryKnowsWhoseClockToldIt) {

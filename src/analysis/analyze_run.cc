@@ -1,109 +1,28 @@
 #include "analysis/analyze_run.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
+#include "analysis/by_round.h"
 #include "analysis/meta_number.h"
+#include "analysis/round_summary.h"
 #include "analysis/run_paths.h"
+#include "base/task_pool.h"
 #include "ledger/span_math.h"
 
 namespace interlude {
 namespace {
 
-using PartsByRound = std::unordered_map<uint32_t, std::vector<WorkerRoundRecord>>;
+using SpansByRound = ByRound<Span>;
+using PartsByRound = ByRound<WorkerRoundRecord>;
 
-/// What one worker spent in a round.
-struct WorkerTimes {
-  double train = 0, encode = 0, apply = 0, run_delay = 0;
-  bool trained = false;
-};
-
-/// By worker, in order of their ids.
-std::map<int32_t, WorkerTimes> TimesByWorker(const std::vector<Span>& spans) {
-  std::map<int32_t, WorkerTimes> workers;
-  for (const Span& span : spans) {
-    if (!IsWorkerPhase(span.phase) || !IsPossible(span)) continue;
-    WorkerTimes& times = workers[span.recorded_by];
-    const double inside = InsideSeconds(span);
-    times.run_delay += Seconds(span.run_delay_ns);
-    if (span.phase == Phase::kTrain) times.train += inside;
-    if (span.phase == Phase::kEncode) times.encode += inside;
-    if (span.phase == Phase::kApply) times.apply += inside;
-    times.trained = times.trained || span.phase == Phase::kTrain;
-  }
-  return workers;
-}
-
-double ShareOf(double part, double whole) { return whole > 0 ? std::min(1.0, part / whole) : 0; }
-
-void AddTraining(const std::map<int32_t, WorkerTimes>& workers, RoundSummary& summary) {
-  std::vector<double> shares;
-  for (const auto& [worker, times] : workers) {
-    if (!times.trained) continue;
-    shares.push_back(ShareOf(times.train, summary.wall_seconds));
-    if (summary.slowest_train_seconds && times.train <= *summary.slowest_train_seconds) continue;
-    summary.slowest_train_seconds = times.train;
-    summary.slowest_worker = worker;
-  }
-  summary.train_share = SpreadOf(std::move(shares));
-}
-
-Spread ExchangeOf(const std::vector<Span>& spans) {
-  std::vector<double> seconds;
-  for (const auto& [worker, of_worker] : ExchangeSecondsByWorker(spans))
-    seconds.push_back(of_worker);
-  return SpreadOf(std::move(seconds));
-}
-
-void AddParts(const std::vector<WorkerRoundRecord>& parts, RoundSummary& summary) {
-  std::vector<double> up, down;
-  for (const WorkerRoundRecord& part : parts) {
-    up.push_back(static_cast<double>(part.upload_bytes));
-    down.push_back(static_cast<double>(part.download_bytes));
-    summary.repaired_chunks += part.repaired_chunks;
-    if (part.root_hash.empty()) {
-      summary.unverified_workers.push_back(part.worker);
-    } else if (part.root_hash != summary.root_hash) {
-      summary.disagreeing_workers.push_back(part.worker);
-    }
-  }
-  summary.upload_bytes = SpreadOf(std::move(up));
-  summary.download_bytes = SpreadOf(std::move(down));
-}
-
-std::optional<RoundStages> StagesOf(const RoundRecord& round) {
-  const bool in_order =
-      round.begin_ns <= round.first_delta_ns && round.first_delta_ns <= round.last_delta_ns &&
-      round.last_delta_ns <= round.committed_ns && round.committed_ns <= round.end_ns;
-  if (!in_order) return std::nullopt;
-  return RoundStages{SecondsBetween(round.begin_ns, round.first_delta_ns),
-                     SecondsBetween(round.first_delta_ns, round.last_delta_ns),
-                     SecondsBetween(round.last_delta_ns, round.committed_ns),
-                     SecondsBetween(round.committed_ns, round.end_ns)};
-}
-
-RoundSummary SummarizeRound(const RoundRecord& round, const std::vector<Span>& spans,
-                            const std::vector<WorkerRoundRecord>& parts) {
-  RoundSummary summary;
-  summary.round = round.round;
-  summary.wall_seconds = std::max(0.0, SecondsBetween(round.begin_ns, round.end_ns));
-  summary.workers = round.workers;
-  summary.samples = round.samples;
-  summary.mean_loss = round.mean_loss;
-  summary.root_hash = round.root_hash;
-  summary.stages = StagesOf(round);
-  if (summary.stages && round.begin_ns <= round.first_sync_ns &&
-      round.first_sync_ns <= round.end_ns) {
-    summary.first_sync_after_last_delta_seconds =
-        SecondsBetween(round.last_delta_ns, round.first_sync_ns);
-  }
-  summary.phases = SummarizePhases(spans);
-  AddTraining(TimesByWorker(spans), summary);
-  summary.exchange_of_workers = ExchangeOf(spans);
-  AddParts(parts, summary);
-  return summary;
-}
+/// So few that their stamps are small beside everything else, and so many that asking costs little.
+constexpr size_t kRoundsAtOnce = 32;
+/// Read, but not worked through: what a run's stamps need of memory.
+constexpr size_t kMostBatches = 8;
 
 double AccuracyOf(const EvaluationRecord& evaluation) {
   return static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples);
@@ -140,9 +59,7 @@ void AddTotals(const std::vector<RoundRecord>& rounds, const PartsByRound& parts
     run.repaired_chunks += round.repaired_chunks;
     run.hashes_agree = run.hashes_agree && round.disagreeing_workers.empty();
     run.gap_seconds -= round.wall_seconds;
-    const auto found = parts.find(round.round);
-    if (found == parts.end()) continue;
-    for (const WorkerRoundRecord& part : found->second) {
+    for (const WorkerRoundRecord& part : parts.Of(round.round)) {
       run.upload_bytes += part.upload_bytes;
       run.download_bytes += part.download_bytes;
     }
@@ -168,9 +85,7 @@ std::map<int32_t, Series> SeriesByWorker(const std::vector<RoundSummary>& rounds
                                          const SpansByRound& spans) {
   std::map<int32_t, Series> series;
   for (size_t i = rounds.size() > 1 ? 1 : 0; i < rounds.size(); ++i) {
-    const auto found = spans.find(rounds[i].round);
-    if (found == spans.end()) continue;
-    for (const auto& [worker, times] : TimesByWorker(found->second)) {
+    for (const auto& [worker, times] : TimesByWorker(spans.Of(rounds[i].round))) {
       Series& of_worker = series[worker];
       of_worker.train.push_back(times.train);
       of_worker.encode.push_back(times.encode);
@@ -184,11 +99,10 @@ std::map<int32_t, Series> SeriesByWorker(const std::vector<RoundSummary>& rounds
 
 std::vector<WorkerSummary> SummarizeWorkers(const std::vector<WorkerRecord>& records,
                                             const std::vector<RoundSummary>& rounds,
-                                            const SpansByRound& spans,
-                                            const std::vector<WorkerRoundRecord>& parts) {
+                                            const SpansByRound& spans, const PartsByRound& parts) {
   std::map<int32_t, WorkerSummary> workers;
   for (const WorkerRecord& record : records) workers[record.worker].record = record;
-  for (const WorkerRoundRecord& part : parts) {
+  for (const WorkerRoundRecord& part : parts.all()) {
     const auto found = workers.find(part.worker);
     if (found == workers.end()) continue;
     ++found->second.rounds;
@@ -228,56 +142,53 @@ std::vector<PathShare> SharesOf(const std::vector<RoundPath>& paths) {
   return shares;
 }
 
-void KeepForDrawing(const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
-                    const std::vector<ChunkStamps>& stamps, Account& records) {
-  if (rounds.empty()) return;
-  const uint32_t first = rounds[rounds.size() - std::min(rounds.size(), kDrawnRounds)].round;
-  for (const RoundRecord& round : rounds) {
-    const auto of_round = spans.find(round.round);
-    if (round.round < first || of_round == spans.end()) continue;
-    records.spans.insert(records.spans.end(), of_round->second.begin(), of_round->second.end());
-  }
-  for (const ChunkStamps& of : stamps) {
-    if (of.round >= first && of.round <= rounds.back().round) records.stamps.push_back(of);
-  }
+void KeepForDrawing(std::span<const Span> spans, std::span<const ChunkStamps> stamps,
+                    Account& drawn) {
+  drawn.spans.insert(drawn.spans.end(), spans.begin(), spans.end());
+  drawn.stamps.insert(drawn.stamps.end(), stamps.begin(), stamps.end());
 }
 
-}  // namespace
-
-StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
-  RunSummary run;
-  INTERLUDE_ASSIGN_OR_RETURN(run.meta, database.Meta());
-  INTERLUDE_ASSIGN_OR_RETURN(run.evaluations, database.Evaluations());
-  INTERLUDE_ASSIGN_OR_RETURN(run.events, database.Events());
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<WorkerRecord> workers, database.Workers());
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<RoundRecord> rounds, database.Rounds());
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<WorkerRoundRecord> all_parts,
-                             database.WorkerRounds());
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<Span> all_spans, database.Spans());
-
-  SpansByRound spans;
-  for (const Span& span : all_spans) {
-    run.impossible_spans += IsPossible(span) ? 0 : 1;
-    spans[span.round].push_back(span);
+/// The critical paths of all rounds; the records of the last ones are kept for drawing. This thread
+/// reads, `threads` others find paths meanwhile; with 1 this one does both.
+Status FindPaths(const RunDatabase& database, const std::vector<RoundRecord>& rounds,
+                 const SpansByRound& spans, const RunPaths& finder, int threads, RunSummary& run) {
+  const size_t first_drawn = rounds.size() - std::min(rounds.size(), kDrawnRounds);
+  run.paths.resize(rounds.size());
+  std::optional<TaskPool> pool;  // ends before what its tasks use
+  if (threads > 1) pool.emplace(threads);
+  for (size_t begin = 0; begin < rounds.size(); begin += kRoundsAtOnce) {
+    const size_t end = std::min(rounds.size(), begin + kRoundsAtOnce);
+    INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> read,
+                               database.StampsOf({rounds[begin].round, rounds[end - 1].round}));
+    const auto stamps = std::make_shared<const ByRound<ChunkStamps>>(std::move(read));
+    for (size_t i = std::max(begin, first_drawn); i < end; ++i)
+      KeepForDrawing(spans.Of(rounds[i].round), stamps->Of(rounds[i].round), run.records);
+    const auto find = [&rounds, &spans, &finder, &run, begin, end, stamps] {
+      for (size_t i = begin; i < end; ++i) {
+        const uint32_t round = rounds[i].round;
+        run.paths[i] = finder.Find(rounds[i], spans.Of(round), stamps->Of(round));
+      }
+    };
+    if (!pool) {
+      find();
+    } else {
+      pool->Submit(find);
+      if ((begin / kRoundsAtOnce + 1) % kMostBatches == 0) pool->Drain();
+    }
   }
-  PartsByRound parts;
-  for (const WorkerRoundRecord& part : all_parts) parts[part.round].push_back(part);
+  return OkStatus();
+}
 
-  run.before_rounds = SummarizePhases(spans[kBeforeRounds]);
-  for (const RoundRecord& round : rounds) {
-    run.rounds.push_back(SummarizeRound(round, spans[round.round], parts[round.round]));
-  }
-  INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> stamps, database.Stamps());
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockRecord> clocks, database.Clocks());
-  INTERLUDE_ASSIGN_OR_RETURN(run.records.samples, database.Samples());
-  INTERLUDE_ASSIGN_OR_RETURN(run.records.memory, database.Memory());
-  KeepForDrawing(rounds, spans, stamps, run.records);
-  run.paths = FindRunPaths(rounds, workers, run.events, run.meta, spans, std::move(stamps), clocks);
+/// Why workers were slow, and what is to be said of it. `run` has paths and records.
+Status FindCausesAndFindings(const RunDatabase& database, const std::vector<WorkerRecord>& workers,
+                             const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
+                             const PartsByRound& parts, const std::vector<ClockRecord>& clocks,
+                             RunSummary& run) {
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockProbe> probes, database.Probes());
   const CauseTables tables{.workers = workers,
                            .rounds = rounds,
-                           .parts = all_parts,
-                           .spans = all_spans,
+                           .parts = parts.all(),
+                           .spans = spans.all(),
                            .samples = run.records.samples,
                            .probes = probes};
   run.causes = FindCauses(tables, &run.excesses);
@@ -286,17 +197,46 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database) {
                                .clocks = clocks,
                                .parameters = MetaNumber<uint64_t>(run.meta, kMetaParameters)},
                               run.causes, DragsOf(run.paths), SharesOf(run.paths));
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
+  RunSummary run;
+  INTERLUDE_ASSIGN_OR_RETURN(run.meta, database.Meta());
+  INTERLUDE_ASSIGN_OR_RETURN(run.evaluations, database.Evaluations());
+  INTERLUDE_ASSIGN_OR_RETURN(run.events, database.Events());
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<WorkerRecord> workers, database.Workers());
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<RoundRecord> rounds, database.Rounds());
+  INTERLUDE_ASSIGN_OR_RETURN(std::vector<WorkerRoundRecord> read_parts, database.WorkerRounds());
+  INTERLUDE_ASSIGN_OR_RETURN(std::vector<Span> read_spans, database.Spans());
+  const PartsByRound parts(std::move(read_parts));
+  const SpansByRound spans(std::move(read_spans));
+
+  for (const Span& span : spans.all()) run.impossible_spans += IsPossible(span) ? 0 : 1;
+  run.before_rounds = SummarizePhases(spans.Of(kBeforeRounds));
+  for (const RoundRecord& round : rounds) {
+    run.rounds.push_back(SummarizeRound(round, spans.Of(round.round), parts.Of(round.round)));
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockRecord> clocks, database.Clocks());
+  INTERLUDE_ASSIGN_OR_RETURN(run.records.samples, database.Samples());
+  INTERLUDE_ASSIGN_OR_RETURN(run.records.memory, database.Memory());
+  const RunPaths finder(workers, run.events, run.meta, clocks);
+  INTERLUDE_RETURN_IF_ERROR(FindPaths(database, rounds, spans, finder, threads, run));
+  INTERLUDE_RETURN_IF_ERROR(
+      FindCausesAndFindings(database, workers, rounds, spans, parts, clocks, run));
   run.unrecorded_rounds = RoundsBetween(rounds);
-  run.workers = SummarizeWorkers(workers, run.rounds, spans, all_parts);
+  run.workers = SummarizeWorkers(workers, run.rounds, spans, parts);
   AddAccuracies(run);
   AddTotals(rounds, parts, run);
   run.typical = SummarizeTypicalRound(run.rounds);
   return run;
 }
 
-StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory) {
+StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory, int threads) {
   INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenReadOnly(directory + "/run.db"));
-  return AnalyzeRun(*database);
+  return AnalyzeRun(*database, threads);
 }
 
 }  // namespace interlude

@@ -87,12 +87,12 @@ TEST(SummarizePhases, SpreadsOverProcessesAndAddsSpansOfOneProcess) {
 TEST(SummarizePhases, TheCoordinatorsPhasesSpreadOverTheWorkersTheyAreAbout) {
   Span near{Phase::kReceive, 1, kNoWorker, 0, 0, kSecond};
   Span far{Phase::kReceive, 1, kNoWorker, 1, 0, 5 * kSecond};
-  EXPECT_EQ(SummarizePhases({near, far})[0].inside_seconds, (Spread{1, 3, 5, 2}));
+  EXPECT_EQ(SummarizePhases(std::vector<Span>{near, far})[0].inside_seconds, (Spread{1, 3, 5, 2}));
 }
 
 TEST(SummarizePhases, ASpanThatEndsBeforeItBeginsIsLeftOut) {
   const Span backwards{Phase::kTrain, 1, 0, kNoWorker, 10, 5};
-  EXPECT_THAT(SummarizePhases({backwards}), IsEmpty());
+  EXPECT_THAT(SummarizePhases(std::vector<Span>{backwards}), IsEmpty());
 }
 
 TEST(AnalyzeRun, ExchangeIsThatOfTheWorkerWhereItIsShortest) {

@@ -7,9 +7,12 @@
 namespace interlude {
 namespace {
 
-Activity OfCoordinator(ActivityKind kind, const ChunkStamp& stamp, std::vector<uint32_t> after) {
-  Activity activity{
-      .kind = kind, .chunk = stamp.chunk, .begin_ns = stamp.begin_ns, .end_ns = stamp.end_ns};
+Activity OfCoordinator(ActivityKind kind, const ChunkStamp& stamp) {
+  return {.kind = kind, .chunk = stamp.chunk, .begin_ns = stamp.begin_ns, .end_ns = stamp.end_ns};
+}
+
+Activity OfCoordinator(ActivityKind kind, const ChunkStamp& stamp, Places after) {
+  Activity activity = OfCoordinator(kind, stamp);
   activity.after = std::move(after);
   return activity;
 }
@@ -56,8 +59,8 @@ class MergeGate {
       : workers_(workers), closings_(closings), builder_(builder) {}
 
   /// `decided_ns`: from when it is known who had come.
-  std::vector<uint32_t> OfChunk(uint32_t chunk, int64_t decided_ns, int64_t begin_ns) const {
-    std::vector<uint32_t> after;
+  Places OfChunk(uint32_t chunk, int64_t decided_ns, int64_t begin_ns) const {
+    Places after;
     for (const WorkerParts& parts : workers_) {
       const MaybeActivity came = parts.received.FirstOfChunk(chunk);
       if (came && builder_.EndOf(*came) <= decided_ns) {
@@ -69,8 +72,8 @@ class MergeGate {
     return after;
   }
   /// Of all chunks, however late they came where `begin_ns` says nothing.
-  std::vector<uint32_t> OfAll(std::optional<int64_t> begin_ns) const {
-    std::vector<uint32_t> after;
+  Places OfAll(std::optional<int64_t> begin_ns) const {
+    Places after;
     for (const WorkerParts& parts : workers_) {
       for (const uint32_t came : parts.received.All()) {
         if (!begin_ns || builder_.EndOf(came) <= *begin_ns) after.push_back(came);
@@ -81,7 +84,7 @@ class MergeGate {
   }
 
  private:
-  void AddClosing(int32_t worker, int64_t begin_ns, std::vector<uint32_t>& after) const {
+  void AddClosing(int32_t worker, int64_t begin_ns, Places& after) const {
     const auto found = closings_.find(worker);
     if (found != closings_.end() && builder_.EndOf(found->second) <= begin_ns)
       after.push_back(found->second);
@@ -101,7 +104,7 @@ void AddSave(const PhaseTimes& times, GraphBuilder& builder, CoordinatorParts& p
   if (parts.saved) parts.all_merged = builder.Join(Known({parts.all_merged, parts.saved}));
 }
 
-uint32_t AddDecision(const ChunkStamp& stamp, std::vector<uint32_t> after, GraphBuilder& builder,
+uint32_t AddDecision(const ChunkStamp& stamp, Places after, GraphBuilder& builder,
                      const CoordinatorParts& parts) {
   if (parts.ledger && builder.EndOf(*parts.ledger) <= stamp.begin_ns)
     after.push_back(*parts.ledger);
@@ -133,11 +136,11 @@ MaybeActivity AddAsk(const PhaseTimes& times, GraphBuilder& builder, const Worke
 }
 
 /// Reports that came in time; where nobody's was recorded, what each had verified.
-std::vector<uint32_t> LastWords(const std::vector<WorkerParts>& workers, const Closings& closings,
-                                const GraphBuilder& builder) {
+Places LastWords(const std::vector<WorkerParts>& workers, const Closings& closings,
+                 const GraphBuilder& builder) {
   const bool reports = std::any_of(workers.begin(), workers.end(),
                                    [](const WorkerParts& of) { return of.reported.has_value(); });
-  std::vector<uint32_t> words;
+  Places words;
   for (const WorkerParts& parts : workers) {
     const MaybeActivity word = reports ? parts.reported : parts.verified;
     const auto closed = closings.find(parts.worker);
@@ -148,16 +151,17 @@ std::vector<uint32_t> LastWords(const std::vector<WorkerParts>& workers, const C
 }
 
 /// The round ended without these workers' reports.
-std::vector<uint32_t> AddLastClosings(const std::vector<WorkerParts>& workers,
-                                      const CoordinatorParts& coordinator, GraphBuilder& builder) {
-  std::vector<uint32_t> waits;
+Places AddLastClosings(const std::vector<WorkerParts>& workers, const CoordinatorParts& coordinator,
+                       GraphBuilder& builder) {
+  Places waits;
   for (const auto& [worker, at_ns] : coordinator.closings) {
     const auto in_time = [&builder, at_ns = at_ns](const WorkerParts& of) {
       return of.reported && builder.EndOf(*of.reported) <= at_ns ? of.reported : std::nullopt;
     };
-    const bool reported = std::any_of(workers.begin(), workers.end(), [&](const WorkerParts& of) {
-      return of.worker == worker && in_time(of).has_value();
-    });
+    const bool reported =
+        std::any_of(workers.begin(), workers.end(), [&, worker = worker](const WorkerParts& of) {
+          return of.worker == worker && in_time(of).has_value();
+        });
     if (reported) continue;
     MaybeActivity others = LastHeard(workers, worker, builder, in_time);
     if (!others) others = coordinator.merged.LastBy(at_ns);
@@ -183,7 +187,7 @@ Closings ClosingsOf(const RoundRecords& records) {
 MaybeActivity AddLedger(const PhaseTimes& times, GraphBuilder& builder) {
   const std::vector<ChunkStamp>& ledgers = times.Of(Phase::kLedger, kNoWorker);
   if (ledgers.empty()) return std::nullopt;
-  return builder.Add(OfCoordinator(ActivityKind::kLedger, ledgers.front(), {}));
+  return builder.Add(OfCoordinator(ActivityKind::kLedger, ledgers.front()));
 }
 
 void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
@@ -197,7 +201,7 @@ void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
   if (parts.barrier && !merges.empty()) all = builder.Join(gate.OfAll(merges.front().begin_ns));
   for (const ChunkStamp& stamp : merges) {
     const std::optional<ChunkStamp> order = decisions.Order(stamp.chunk, stamp.begin_ns);
-    std::vector<uint32_t> after;
+    Places after;
     if (all) {
       after = {*all};
     } else if (stamp.chunk == kNoChunk) {
@@ -205,7 +209,7 @@ void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
     } else {
       after = gate.OfChunk(stamp.chunk, order ? order->begin_ns : stamp.begin_ns, stamp.begin_ns);
     }
-    if (order) after = {AddDecision(*order, std::move(after), builder, parts)};
+    if (order) after = Known({AddDecision(*order, std::move(after), builder, parts)});
     if (const MaybeActivity before = pool.Take()) after.push_back(*before);
     Activity merge = OfCoordinator(ActivityKind::kMerge, stamp, std::move(after));
     const uint32_t activity =
@@ -245,7 +249,7 @@ void AddSends(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
 
 uint32_t AddEnd(const RoundRecords& records, const std::vector<WorkerParts>& workers,
                 const CoordinatorParts& coordinator, GraphBuilder& builder) {
-  std::vector<uint32_t> after = LastWords(workers, coordinator.closings, builder);
+  Places after = LastWords(workers, coordinator.closings, builder);
   for (const uint32_t wait : AddLastClosings(workers, coordinator, builder)) after.push_back(wait);
   if (coordinator.saved) after.push_back(*coordinator.saved);
   if (after.empty()) {

@@ -1,6 +1,7 @@
 #include "analysis/drag.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace interlude {
@@ -23,9 +24,15 @@ int64_t DurationOf(const Activity& activity) { return activity.end_ns - activity
 
 Sums SumByWorker(const ActivityGraph& graph) {
   Sums sums;
+  std::array<Wide*, 2 * kActivityKinds> of_worker{};  // of the worker before, which is mostly this
+  int32_t worker = kNoWorker;
   for (const Activity& activity : graph) {
-    if (IsWork(activity))
-      sums[{activity.kind, activity.flight}][activity.worker] += DurationOf(activity);
+    if (!IsWork(activity)) continue;
+    if (activity.worker != worker) of_worker.fill(nullptr);
+    worker = activity.worker;
+    Wide*& sum = of_worker[2 * static_cast<size_t>(activity.kind) + (activity.flight ? 1 : 0)];
+    if (sum == nullptr) sum = &sums[{activity.kind, activity.flight}][worker];
+    *sum += DurationOf(activity);
   }
   return sums;
 }
@@ -57,25 +64,24 @@ std::map<Kind, Share> SharesOf(const Sums& sums, const std::map<Kind, Wide>& med
 
 std::vector<int64_t> Shortened(const ActivityGraph& graph, int32_t worker,
                                const std::map<Kind, Share>& shares) {
-  std::vector<int64_t> durations;
-  durations.reserve(graph.size());
-  for (const Activity& activity : graph) {
-    const int64_t duration = DurationOf(activity);
-    const bool own = activity.worker == worker && IsWork(activity);
-    const auto found = own ? shares.find({activity.kind, activity.flight}) : shares.end();
-    durations.push_back(found == shares.end()
-                            ? duration
-                            : static_cast<int64_t>(static_cast<long double>(duration) *
-                                                   static_cast<long double>(found->second.median) /
-                                                   static_cast<long double>(found->second.own)));
+  std::vector<int64_t> durations(graph.size());
+  for (size_t i = 0; i < graph.size(); ++i) {
+    const Activity& activity = graph[i];
+    durations[i] = DurationOf(activity);
+    if (activity.worker != worker || !IsWork(activity)) continue;
+    const auto found = shares.find({activity.kind, activity.flight});
+    if (found == shares.end()) continue;
+    durations[i] = static_cast<int64_t>(static_cast<long double>(durations[i]) *
+                                        static_cast<long double>(found->second.median) /
+                                        static_cast<long double>(found->second.own));
   }
   return durations;
 }
 
 }  // namespace
 
-std::map<int32_t, int64_t> DragOf(const ActivityGraph& graph, uint32_t last,
-                                  const std::vector<int32_t>& on_path) {
+std::map<int32_t, int64_t> DragOf(const ActivityGraph& graph, const GraphTimes& times,
+                                  uint32_t last, const std::vector<int32_t>& on_path) {
   const Sums sums = SumByWorker(graph);
   std::map<Kind, Wide> medians;
   for (const auto& [kind, of_workers] : sums) medians[kind] = MedianOf(of_workers);
@@ -83,7 +89,7 @@ std::map<int32_t, int64_t> DragOf(const ActivityGraph& graph, uint32_t last,
   for (const int32_t worker : on_path) {
     const std::map<Kind, Share> shares = SharesOf(sums, medians, worker);
     if (shares.empty()) continue;
-    drags[worker] = graph[last].end_ns - Recompute(graph, last, Shortened(graph, worker, shares));
+    drags[worker] = graph[last].end_ns - times.Recompute(Shortened(graph, worker, shares));
   }
   return drags;
 }

@@ -16,7 +16,7 @@ namespace interlude {
 /// activities of the kind is shortened in proportion, and the graph recomputed. 0 for a worker that
 /// is alone in all it does, and for waiting. `on_path`: the workers on the critical path; no other
 /// can have any.
-std::map<int32_t, int64_t> DragOf(const ActivityGraph& graph, uint32_t last,
-                                  const std::vector<int32_t>& on_path);
+std::map<int32_t, int64_t> DragOf(const ActivityGraph& graph, const GraphTimes& times,
+                                  uint32_t last, const std::vector<int32_t>& on_path);
 
 }  // namespace interlude

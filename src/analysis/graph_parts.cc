@@ -5,6 +5,8 @@
 #include <queue>
 #include <tuple>
 
+#include "analysis/nearly_sorted.h"
+
 namespace interlude {
 namespace {
 
@@ -12,18 +14,13 @@ constexpr auto kFreeLater = [](const auto& a, const auto& b) { return a.free_ns 
 
 }  // namespace
 
-std::vector<uint32_t> Known(std::initializer_list<MaybeActivity> activities) {
-  std::vector<uint32_t> known;
+Places Known(std::initializer_list<MaybeActivity> activities) {
+  Places known;
   known.reserve(activities.size());
   for (const MaybeActivity& activity : activities) {
     if (activity) known.push_back(*activity);
   }
   return known;
-}
-
-uint32_t GraphBuilder::Add(Activity activity) {
-  graph_.push_back(std::move(activity));
-  return static_cast<uint32_t>(graph_.size() - 1);
 }
 
 uint32_t GraphBuilder::AddTail(Activity activity) {
@@ -39,7 +36,7 @@ uint32_t GraphBuilder::AddTail(Activity activity) {
   return Add(std::move(activity));
 }
 
-MaybeActivity GraphBuilder::Join(std::vector<uint32_t> after) {
+MaybeActivity GraphBuilder::Join(Places after) {
   if (after.empty()) return std::nullopt;
   const Activity& last = at(*std::max_element(
       after.begin(), after.end(), [&](uint32_t a, uint32_t b) { return EndOf(a) < EndOf(b); }));
@@ -51,21 +48,23 @@ MaybeActivity GraphBuilder::Join(std::vector<uint32_t> after) {
   return Add(std::move(join));
 }
 
-void Stage::Add(uint32_t chunk, int64_t end_ns, uint32_t activity) {
-  by_end_.push_back({chunk, end_ns, activity});
-}
-
 void Stage::Sort() {
+  SortNearlySorted(by_end_, [](const Entry& a, const Entry& b) { return a.end_ns < b.end_ns; });
   by_chunk_ = by_end_;
-  std::stable_sort(by_end_.begin(), by_end_.end(),
-                   [](const Entry& a, const Entry& b) { return a.end_ns < b.end_ns; });
-  std::stable_sort(by_chunk_.begin(), by_chunk_.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.chunk, a.end_ns) < std::tie(b.chunk, b.end_ns);
-  });
+  SortNearlySorted(by_chunk_, [](const Entry& a, const Entry& b) { return a.chunk < b.chunk; });
 }
 
-std::vector<uint32_t> Stage::All() const {
-  std::vector<uint32_t> all;
+const Stage::Entry* Stage::Only(uint32_t chunk) const {
+  const auto is_of = [&](size_t place) {
+    return place < by_chunk_.size() && by_chunk_[place].chunk == chunk;
+  };
+  const size_t place = chunk;
+  const bool only = is_of(place) && !is_of(place + 1) && (place == 0 || !is_of(place - 1));
+  return only ? &by_chunk_[place] : nullptr;
+}
+
+Places Stage::All() const {
+  Places all;
   all.reserve(by_end_.size());
   for (const Entry& entry : by_end_) all.push_back(entry.activity);
   return all;
@@ -84,6 +83,7 @@ MaybeActivity Stage::LastBy(int64_t ns) const {
 
 MaybeActivity Stage::OfChunk(uint32_t chunk, int64_t ns) const {
   if (chunk == kNoChunk) return Last();
+  if (const Entry* const only = Only(chunk)) return only->activity;
   const auto it = std::upper_bound(
       by_chunk_.begin(), by_chunk_.end(), ns, [chunk](int64_t at, const Entry& entry) {
         return std::tie(chunk, at) < std::tie(entry.chunk, entry.end_ns);
@@ -93,6 +93,7 @@ MaybeActivity Stage::OfChunk(uint32_t chunk, int64_t ns) const {
 }
 
 MaybeActivity Stage::FirstOfChunk(uint32_t chunk) const {
+  if (const Entry* const only = Only(chunk)) return only->activity;
   const auto find = [&](uint32_t wanted) -> MaybeActivity {
     const auto it =
         std::lower_bound(by_chunk_.begin(), by_chunk_.end(), wanted,
@@ -129,7 +130,7 @@ void PoolThreads::Occupy(int64_t end_ns, uint32_t activity) {
 }
 
 std::vector<ChunkStamp> ByBegin(std::vector<ChunkStamp> stamps) {
-  std::sort(stamps.begin(), stamps.end(), [](const ChunkStamp& a, const ChunkStamp& b) {
+  SortNearlySorted(stamps, [](const ChunkStamp& a, const ChunkStamp& b) {
     return std::tie(a.begin_ns, a.end_ns, a.chunk) < std::tie(b.begin_ns, b.end_ns, b.chunk);
   });
   return stamps;

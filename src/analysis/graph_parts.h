@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/activity_graph.h"
@@ -15,18 +16,23 @@ namespace interlude {
 using MaybeActivity = std::optional<uint32_t>;
 
 /// Those that there are.
-std::vector<uint32_t> Known(std::initializer_list<MaybeActivity> activities);
+Places Known(std::initializer_list<MaybeActivity> activities);
 
 /// Adds activities one after the other.
 class GraphBuilder {
  public:
-  uint32_t Add(Activity activity);
+  /// Of about so many activities.
+  explicit GraphBuilder(size_t expected) { graph_.reserve(expected); }
+  uint32_t Add(Activity activity) {
+    graph_.push_back(std::move(activity));
+    return static_cast<uint32_t>(graph_.size() - 1);
+  }
   /// One that works on as its input comes, or that is recorded as a whole: counts only from where
   /// all that it is after has ended.
   uint32_t AddTail(Activity activity);
   /// Of no length, where the last of them ends; nothing where there are none. Keeps the graph small
   /// where all of one stage wait for all of another.
-  MaybeActivity Join(std::vector<uint32_t> after);
+  MaybeActivity Join(Places after);
 
   int64_t EndOf(uint32_t activity) const { return graph_[activity].end_ns; }
   const Activity& at(uint32_t activity) const { return graph_[activity]; }
@@ -39,12 +45,14 @@ class GraphBuilder {
 /// The activities of one phase of one worker, or of the merge.
 class Stage {
  public:
-  void Add(uint32_t chunk, int64_t end_ns, uint32_t activity);
+  void Add(uint32_t chunk, int64_t end_ns, uint32_t activity) {
+    by_end_.push_back({chunk, end_ns, activity});
+  }
   /// Between the last Add and the first question.
   void Sort();
 
   bool empty() const { return by_end_.empty(); }
-  std::vector<uint32_t> All() const;
+  Places All() const;
   MaybeActivity Last() const;
   /// What ended last, but not after `ns`.
   MaybeActivity LastBy(int64_t ns) const;
@@ -60,6 +68,9 @@ class Stage {
     int64_t end_ns;
     uint32_t activity;
   };
+  /// The one entry of a chunk that stands where it does when no chunk is missing or came twice.
+  const Entry* Only(uint32_t chunk) const;
+
   std::vector<Entry> by_end_;
   std::vector<Entry> by_chunk_;  // then by end
 };

@@ -36,7 +36,7 @@ constexpr std::array kOfCoordinator = {
 /// The activity that a place where several come together ended with.
 uint32_t BehindJoins(const ActivityGraph& graph, uint32_t place) {
   while (graph[place].kind == kJoin && !graph[place].after.empty()) {
-    const std::vector<uint32_t>& after = graph[place].after;
+    const Places& after = graph[place].after;
     place = *std::max_element(after.begin(), after.end(), [&](uint32_t a, uint32_t b) {
       return graph[a].end_ns < graph[b].end_ns;
     });

@@ -100,7 +100,7 @@ Spread TypicalExchange(const std::vector<RoundSummary>& rounds, size_t first) {
 
 }  // namespace
 
-std::vector<PhaseSummary> SummarizePhases(const std::vector<Span>& spans) {
+std::vector<PhaseSummary> SummarizePhases(std::span<const Span> spans) {
   std::map<Phase, std::map<std::pair<int32_t, int32_t>, Part>> parts;
   std::map<Phase, std::pair<double, double>> bytes_and_failed;
   for (const Span& span : spans) {

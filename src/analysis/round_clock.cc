@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
+#include <tuple>
+
+#include "analysis/nearly_sorted.h"
 
 namespace interlude {
 namespace {
@@ -12,28 +14,41 @@ constexpr double kMostDrift = 0.1;
 
 bool CanBe(int64_t ns) { return ns >= -kMostNs && ns <= kMostNs; }
 
-/// When each chunk first began to go through; kNoChunk: when anything did.
-std::unordered_map<uint32_t, int64_t> FirstBegins(const std::vector<ChunkStamp>& stamps) {
-  std::unordered_map<uint32_t, int64_t> begins;
-  const auto note = [&](uint32_t chunk, int64_t begin_ns) {
-    const auto [it, fresh] = begins.try_emplace(chunk, begin_ns);
-    if (!fresh) it->second = std::min(it->second, begin_ns);
-  };
-  for (const ChunkStamp& stamp : stamps) {
-    if (stamp.chunk != kNoChunk) note(stamp.chunk, stamp.begin_ns);
-    note(kNoChunk, stamp.begin_ns);
-  }
+struct FirstBegin {
+  uint32_t chunk;
+  int64_t begin_ns;
+};
+
+/// When each chunk first began to go through, by chunk; kNoChunk, the last: when anything did.
+std::vector<FirstBegin> FirstBegins(const std::vector<ChunkStamp>& stamps) {
+  std::vector<FirstBegin> begins;
+  begins.reserve(stamps.size() + 1);
+  for (const ChunkStamp& stamp : stamps) begins.push_back({stamp.chunk, stamp.begin_ns});
+  if (begins.empty()) return begins;
+  const auto first = std::min_element(
+      begins.begin(), begins.end(),
+      [](const FirstBegin& a, const FirstBegin& b) { return a.begin_ns < b.begin_ns; });
+  begins.push_back({kNoChunk, first->begin_ns});
+  SortNearlySorted(begins, [](const FirstBegin& a, const FirstBegin& b) {
+    return std::tie(a.chunk, a.begin_ns) < std::tie(b.chunk, b.begin_ns);
+  });
+  begins.erase(
+      std::unique(begins.begin(), begins.end(),
+                  [](const FirstBegin& a, const FirstBegin& b) { return a.chunk == b.chunk; }),
+      begins.end());
   return begins;
 }
 
 /// The smallest of received - sent over what both know.
-std::optional<int64_t> Quickest(const std::unordered_map<uint32_t, int64_t>& sent,
-                                const std::unordered_map<uint32_t, int64_t>& received) {
+std::optional<int64_t> Quickest(const std::vector<FirstBegin>& sent,
+                                const std::vector<FirstBegin>& received) {
   std::optional<int64_t> quickest;
-  for (const auto& [chunk, received_ns] : received) {
-    const auto found = sent.find(chunk);
-    if (found == sent.end()) continue;
-    const int64_t took = received_ns - found->second;
+  auto other = sent.begin();
+  for (const FirstBegin& came : received) {
+    while (other != sent.end() && other->chunk < came.chunk) ++other;
+    if (other == sent.end()) break;
+    if (other->chunk != came.chunk) continue;
+    const int64_t took = came.begin_ns - other->begin_ns;
     quickest = std::min(quickest.value_or(took), took);
   }
   return quickest;

@@ -67,7 +67,7 @@ void AddDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts)
 
 RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
                            const std::map<int32_t, WorkerClock>& clocks) {
-  GraphBuilder builder;
+  GraphBuilder builder(2 * times.size());  // links are two each
   const MaybeActivity ledger = AddLedger(times, builder);
   std::vector<WorkerParts> workers;
   const auto placed = [&](int32_t worker) {

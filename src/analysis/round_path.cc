@@ -71,22 +71,26 @@ std::vector<int32_t> WorkersOn(const std::vector<PathPiece>& pieces) {
   return {workers.begin(), workers.end()};
 }
 
-std::map<int32_t, int64_t> SlackByWorker(const RoundGraph& graph) {
-  const std::vector<int64_t> slack = Slack(graph.activities, graph.last);
+std::map<int32_t, int64_t> SlackByWorker(const RoundGraph& graph, const GraphTimes& times) {
+  const std::vector<int64_t> slack = times.Slack();
   std::map<int32_t, int64_t> least;
+  auto of_worker = least.end();  // of the worker before, which is mostly this
   for (size_t i = 0; i < graph.activities.size(); ++i) {
     const Activity& activity = graph.activities[i];
     if (activity.kind == ActivityKind::kWaitDeadline) continue;  // the others' waiting
-    const auto [it, fresh] = least.try_emplace(activity.worker, slack[i]);
-    if (!fresh) it->second = std::min(it->second, slack[i]);
+    if (of_worker == least.end() || of_worker->first != activity.worker)
+      of_worker = least.try_emplace(activity.worker, slack[i]).first;
+    of_worker->second = std::min(of_worker->second, slack[i]);
   }
   return least;
 }
 
 std::vector<WorkerPath> WorkersOf(const RoundGraph& graph, const std::vector<PathPiece>& pieces,
                                   const std::map<int32_t, WorkerClock>& clocks) {
-  const std::map<int32_t, int64_t> slack = SlackByWorker(graph);
-  const std::map<int32_t, int64_t> drag = DragOf(graph.activities, graph.last, WorkersOn(pieces));
+  const GraphTimes times(graph.activities, graph.last);
+  const std::map<int32_t, int64_t> slack = SlackByWorker(graph, times);
+  const std::map<int32_t, int64_t> drag =
+      DragOf(graph.activities, times, graph.last, WorkersOn(pieces));
   std::vector<WorkerPath> workers;
   for (const auto& [worker, clock] : clocks) {
     WorkerPath& path = workers.emplace_back();

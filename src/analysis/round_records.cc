@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/nearly_sorted.h"
+
 namespace interlude {
 namespace {
 
@@ -38,28 +40,37 @@ PhaseTimes::PhaseTimes(const RoundRecords& records) {
   };
   for (const ChunkStamps& stamps : records.stamps) {
     if (stamps.round != round) continue;
+    std::vector<ChunkStamp>* times = nullptr;
     for (const ChunkStamp& stamp : stamps.stamps) {
-      if (stamp.chunk != kNoChunk) Add(key_of(stamps), stamp);
+      if (stamp.chunk == kNoChunk || !CanBe(stamp)) continue;
+      if (times == nullptr) times = &TimesOf(key_of(stamps));
+      times->push_back(stamp);
     }
   }
   std::set<Key> stamped;
   for (const auto& [key, times] : times_) stamped.insert(key);
   for (const Span& span : records.spans) {
     if (span.round != round || stamped.contains(key_of(span))) continue;
-    Add(key_of(span), {kNoChunk, span.begin_ns, span.end_ns});
+    const ChunkStamp whole{kNoChunk, span.begin_ns, span.end_ns};
+    if (CanBe(whole)) TimesOf(key_of(span)).push_back(whole);
     coarse_ = coarse_ || HasStamps(span.phase);
   }
   for (auto& [key, times] : times_) {
-    std::sort(times.begin(), times.end(), [](const ChunkStamp& a, const ChunkStamp& b) {
+    SortNearlySorted(times, [](const ChunkStamp& a, const ChunkStamp& b) {
       return std::tie(a.end_ns, a.begin_ns, a.chunk) < std::tie(b.end_ns, b.begin_ns, b.chunk);
     });
   }
 }
 
-void PhaseTimes::Add(const Key& key, ChunkStamp stamp) {
-  if (!CanBe(stamp)) return;
-  times_[key].push_back(stamp);
+std::vector<ChunkStamp>& PhaseTimes::TimesOf(const Key& key) {
   if (key.second != kNoWorker) workers_.insert(key.second);
+  return times_[key];
+}
+
+size_t PhaseTimes::size() const {
+  size_t sum = 0;
+  for (const auto& [key, times] : times_) sum += times.size();
+  return sum;
 }
 
 const std::vector<ChunkStamp>& PhaseTimes::Of(Phase phase, int32_t worker) const {

@@ -44,10 +44,12 @@ class PhaseTimes {
   const std::set<int32_t>& workers() const { return workers_; }
   /// Some phase that works chunk by chunk has no stamps.
   bool coarse() const { return coarse_; }
+  /// How many stamps there are.
+  size_t size() const;
 
  private:
   using Key = std::pair<Phase, int32_t>;
-  void Add(const Key& key, ChunkStamp stamp);
+  std::vector<ChunkStamp>& TimesOf(const Key& key);
 
   std::map<Key, std::vector<ChunkStamp>> times_;
   std::set<int32_t> workers_;

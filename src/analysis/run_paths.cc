@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "analysis/meta_number.h"
-#include "analysis/run_clocks.h"
 
 namespace interlude {
 namespace {
@@ -62,32 +62,24 @@ std::vector<ClockEstimate> ClocksFor(const RoundRecord& round,
   return chosen;
 }
 
-std::vector<RoundPath> FindRunPaths(const std::vector<RoundRecord>& rounds,
-                                    const std::vector<WorkerRecord>& workers,
-                                    const std::vector<EventRecord>& events,
-                                    const std::map<std::string, std::string>& meta,
-                                    const SpansByRound& spans, std::vector<ChunkStamps> all_stamps,
-                                    const std::vector<ClockRecord>& all_clocks) {
-  std::unordered_map<uint32_t, std::vector<ChunkStamps>> stamps;
-  for (ChunkStamps& of : all_stamps) stamps[of.round].push_back(std::move(of));
-  const RunClocks run_clocks(all_clocks);
-  const std::vector<EventRecord> by_time = ByTime(events);
-  const std::map<int32_t, int32_t> threads = ThreadsOf(workers, meta);
+RunPaths::RunPaths(const std::vector<WorkerRecord>& workers, std::vector<EventRecord> events,
+                   const std::map<std::string, std::string>& meta,
+                   const std::vector<ClockRecord>& clocks)
+    : events_(ByTime(std::move(events))), clocks_(clocks), threads_(ThreadsOf(workers, meta)) {
   const auto exchange = meta.find(kMetaExchange);
-  std::vector<RoundPath> paths;
-  for (const RoundRecord& round : rounds) {
-    const std::vector<ClockEstimate> clocks = run_clocks.For(round);
-    const auto of_round = spans.find(round.round);
-    paths.push_back(FindRoundPath(
-        {.round = round,
-         .spans = of_round == spans.end() ? std::span<const Span>() : of_round->second,
-         .stamps = stamps[round.round],
-         .events = Within(by_time, round),
-         .clocks = clocks,
-         .barrier = exchange != meta.end() && exchange->second == "barrier",
-         .threads = threads}));
-  }
-  return paths;
+  barrier_ = exchange != meta.end() && exchange->second == "barrier";
+}
+
+RoundPath RunPaths::Find(const RoundRecord& round, std::span<const Span> spans,
+                         std::span<const ChunkStamps> stamps) const {
+  const std::vector<ClockEstimate> clocks = clocks_.For(round);
+  return FindRoundPath({.round = round,
+                        .spans = spans,
+                        .stamps = stamps,
+                        .events = Within(events_, round),
+                        .clocks = clocks,
+                        .barrier = barrier_,
+                        .threads = threads_});
 }
 
 }  // namespace interlude

@@ -1,26 +1,34 @@
-// The critical paths of all rounds of a run. Pure functions; any thread.
+// The critical paths of the rounds of a run. Pure; any thread.
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "analysis/round_path.h"
+#include "analysis/run_clocks.h"
 #include "ledger/run_database.h"
 
 namespace interlude {
 
-using SpansByRound = std::unordered_map<uint32_t, std::vector<Span>>;
+/// What the rounds of a run have in common, for finding their paths one by one.
+class RunPaths {
+ public:
+  /// The arguments are a run database's rows.
+  RunPaths(const std::vector<WorkerRecord>& workers, std::vector<EventRecord> events,
+           const std::map<std::string, std::string>& meta, const std::vector<ClockRecord>& clocks);
 
-/// Of each of `rounds`, in their order; the arguments are a run database's rows. Cost: records and
-/// dependencies n log n.
-std::vector<RoundPath> FindRunPaths(const std::vector<RoundRecord>& rounds,
-                                    const std::vector<WorkerRecord>& workers,
-                                    const std::vector<EventRecord>& events,
-                                    const std::map<std::string, std::string>& meta,
-                                    const SpansByRound& spans, std::vector<ChunkStamps> all_stamps,
-                                    const std::vector<ClockRecord>& all_clocks);
+  /// Of one round, from its own records. Cost: with n records and dependencies n log n.
+  RoundPath Find(const RoundRecord& round, std::span<const Span> spans,
+                 std::span<const ChunkStamps> stamps) const;
+
+ private:
+  std::vector<EventRecord> events_;  // by time
+  RunClocks clocks_;
+  std::map<int32_t, int32_t> threads_;
+  bool barrier_ = false;
+};
 
 /// Of each worker the estimate that counts for `round`: the final one, unless what was known when
 /// the round ended speaks against it (the worker was started again, perhaps on another machine).

@@ -79,6 +79,11 @@ TEST(RunPaths, OfARecordedRunAreThoseOfItsRounds) {
     EXPECT_EQ(run->paths[i].workers[1].drag_ns, expected[i].workers[1].drag_ns);
     EXPECT_GT(run->paths[i].workers[1].drag_ns, 0);
   }
+  const auto beside = AnalyzeRun(*database, 3);
+  ASSERT_TRUE(beside.ok()) << beside.status().ToString();
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(SumPieces(beside->paths[i].pieces), SumPieces(expected[i].pieces)) << i + 1;
+  EXPECT_EQ(beside->records.stamps, run->records.stamps);
   const PathSummary summary = SummarizePaths(run->paths);
   int64_t sum_ns = 0;
   for (const auto& [what, of_what] : summary.sums) sum_ns += of_what;

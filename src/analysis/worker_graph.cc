@@ -7,7 +7,7 @@ namespace interlude {
 namespace {
 
 Activity OfWorker(ActivityKind kind, const WorkerParts& parts, const ChunkStamp& stamp,
-                  std::vector<uint32_t> after) {
+                  Places after) {
   Activity activity{.kind = kind,
                     .worker = parts.worker,
                     .chunk = stamp.chunk,
@@ -20,8 +20,8 @@ Activity OfWorker(ActivityKind kind, const WorkerParts& parts, const ChunkStamp&
 }
 
 /// A whole phase overlaps with the one before it, chunk by chunk: only its tail is its own.
-uint32_t AddChunk(ActivityKind kind, const ChunkStamp& stamp, std::vector<uint32_t> after,
-                  GraphBuilder& builder, const WorkerParts& parts) {
+uint32_t AddChunk(ActivityKind kind, const ChunkStamp& stamp, Places after, GraphBuilder& builder,
+                  const WorkerParts& parts) {
   Activity activity = OfWorker(kind, parts, stamp, std::move(after));
   return stamp.chunk == kNoChunk ? builder.AddTail(std::move(activity))
                                  : builder.Add(std::move(activity));
@@ -181,7 +181,7 @@ void AddWayDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& par
   };
   AddTasks(ActivityKind::kApply, Placed(times, Phase::kApply, parts), ready, builder, parts,
            parts.applied);
-  std::vector<uint32_t> after = parts.applied.All();
+  Places after = parts.applied.All();
   if (after.empty()) after = parts.downloaded.All();
   if (exchanged) after.push_back(*exchanged);
   const std::vector<ChunkStamp> verifies = Placed(times, Phase::kVerify, parts);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/analyze_run.h"
+#include "base/cpu_quota.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "report/html_report.h"
@@ -55,7 +56,8 @@ ReportOptions FormatOf(const ReportCommandOptions& options) {
 }
 
 StatusOr<RunSummary> ReadComparable(const std::string& directory) {
-  INTERLUDE_ASSIGN_OR_RETURN(RunSummary run, AnalyzeRunDirectory(directory));
+  INTERLUDE_ASSIGN_OR_RETURN(RunSummary run,
+                             AnalyzeRunDirectory(directory, ReadCpuLimits().UsableCores()));
   const Status comparable = CheckComparable(run);
   if (!comparable.ok()) return comparable.WithContext(directory);
   return run;
@@ -92,7 +94,7 @@ int Run(const ReportCommandOptions& options) {
   const Status directories = CheckDirectories(options);
   if (!directories.ok()) return Fail(directories, kExitUsage);
   if (options.compare) return Compare(options);
-  const auto run = AnalyzeRunDirectory(options.directories[0]);
+  const auto run = AnalyzeRunDirectory(options.directories[0], ReadCpuLimits().UsableCores());
   if (!run.ok()) return Fail(run.status(), ExitCodeFor(run.status()));
   if (!options.html.empty()) return WritePage(options.html, *run);
   return Print(options.json ? FormatRunJson(*run) : FormatRunReport(*run, FormatOf(options)));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "analysis/analyze_run.h"
+#include "base/cpu_quota.h"
 #include "base/host_name.h"
 #include "cli/atomic_buffer.h"
 #include "cli/commands.h"
@@ -83,7 +84,8 @@ Status WriteTensorBoard(const TraceCommandOptions& options) {
         "--rounds and --clock are for timelines; TensorBoard gets a step a round");
   }
   INTERLUDE_ASSIGN_OR_RETURN(const auto database, OpenRun(options.directory));
-  INTERLUDE_ASSIGN_OR_RETURN(const RunSummary run, AnalyzeRun(*database));
+  INTERLUDE_ASSIGN_OR_RETURN(const RunSummary run,
+                             AnalyzeRun(*database, ReadCpuLimits().UsableCores()));
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<RoundRecord> rounds, database->Rounds());
   std::error_code error;
   std::filesystem::create_directories(options.out, error);

@@ -90,6 +90,7 @@ TEST_F(RunDirectoryTest, OneThatAnotherCoordinatorUsesIsRefused) {
 }
 
 TEST_F(RunDirectoryTest, ADamagedRunDatabaseIsPutAside) {
+  constexpr size_t kPage = 16'384;  // of run.db; the byte says of what kind a page is
   const std::string database = path_ + "/run.db";
   int number = 0;
   for (const char* damage : {"cut", "nonsense", "flipped", "empty"}) {
@@ -98,7 +99,7 @@ TEST_F(RunDirectoryTest, ADamagedRunDatabaseIsPutAside) {
     ASSERT_GT(bytes.size(), 8192u);
     if (damage == std::string("cut")) bytes.resize(bytes.size() / 2 + 100);
     if (damage == std::string("nonsense")) bytes.assign(5000, 'x');
-    if (damage == std::string("flipped")) bytes[bytes.size() / 2 / 4096 * 4096] ^= '\xff';
+    if (damage == std::string("flipped")) bytes[bytes.size() / 2 / kPage * kPage] ^= '\xff';
     if (damage == std::string("empty")) bytes.clear();
     WriteWholeFile(database, bytes);
     const auto directory = Open();

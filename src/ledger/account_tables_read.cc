@@ -73,43 +73,68 @@ ClockProbe ReadProbe(const Row& row) {
   return probe;
 }
 
-std::string SelectSamples() {
-  std::string sql = "SELECT recorded_by, at_ns";
-  for (const SampleField& field : kSampleFields) sql += fmt::format(", {}", field.name);
-  return sql + " FROM process_samples ORDER BY id";
+std::string SampleColumns() {
+  std::string columns = "recorded_by, at_ns";
+  for (const SampleField& field : kSampleFields) columns += fmt::format(", {}", field.name);
+  return columns;
+}
+
+std::string WhereOf(RoundRange rounds) {
+  return fmt::format("WHERE round BETWEEN {} AND {} ORDER BY round, id", rounds.first, rounds.last);
 }
 
 }  // namespace
 
-StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const {
+StatusOr<std::vector<Span>> SqliteRunDatabase::SelectSpans(const std::string& which) const {
   return AtBorder(Context("reading spans"), [&]() -> StatusOr<std::vector<Span>> {
     return Select<Span>(
         database_,
         fmt::format(
             "SELECT round, phase, recorded_by, about_worker, begin_ns, end_ns, busy_ns, cpu_ns, "
-            "run_delay_ns, {}, bytes, chunks, ok FROM spans ORDER BY id",
-            version_ < 3 ? "0" : "blocked_ns"),
+            "run_delay_ns, {}, bytes, chunks, ok FROM spans {}",
+            version_ < 3 ? "0" : "blocked_ns", which),
         ReadSpan);
   });
 }
 
-StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::Stamps() const {
+StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const { return SelectSpans("ORDER BY id"); }
+
+StatusOr<std::vector<Span>> SqliteRunDatabase::SpansOf(RoundRange rounds) const {
+  return SelectSpans(WhereOf(rounds));
+}
+
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::SelectStamps(const std::string& which) const {
   using Records = std::vector<ChunkStamps>;
   if (version_ < 3) return Records();
   return AtBorder(Context("reading chunk_stamps"), [&]() -> StatusOr<Records> {
     return Select<ChunkStamps>(
         database_,
-        "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps ORDER BY id",
+        "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps " + which,
         ReadStamps);
   });
 }
 
-StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::Samples() const {
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::Stamps() const {
+  return SelectStamps("ORDER BY id");
+}
+
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::StampsOf(RoundRange rounds) const {
+  return SelectStamps(WhereOf(rounds));
+}
+
+StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::SelectSamples(
+    const std::string& which) const {
   using Records = std::vector<ProcessSample>;
   if (version_ < 3) return Records();
   return AtBorder(Context("reading process_samples"), [&]() -> StatusOr<Records> {
-    return Select<ProcessSample>(database_, SelectSamples(), ReadSample);
+    return Select<ProcessSample>(
+        database_, fmt::format("SELECT {} FROM process_samples {}", SampleColumns(), which),
+        ReadSample);
   });
+}
+
+StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::Samples() const {
+  return SelectSamples("ORDER BY id");
 }
 
 StatusOr<std::vector<MemoryRecord>> SqliteRunDatabase::Memory() const {

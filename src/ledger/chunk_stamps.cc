@@ -1,6 +1,7 @@
 #include "ledger/chunk_stamps.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace interlude {
 namespace {
@@ -23,50 +24,74 @@ void Put(uint64_t value, std::string& bytes) {
   bytes.push_back(static_cast<char>(value));
 }
 
-/// A LEB128 number off the front of `bytes`; numbers of more than 63 bits, or longer than they need
-/// be, are none of ours.
-StatusOr<uint64_t> Take(std::string_view& bytes) {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 63; shift += 7) {
-    if (bytes.empty()) return InvalidArgumentError("chunk stamps end within a number");
-    const auto byte = static_cast<uint8_t>(bytes.front());
-    bytes.remove_prefix(1);
-    value |= uint64_t{byte & 0x7Fu} << shift;
-    if (byte == 0 && shift > 0) return InvalidArgumentError("chunk stamps hold an overlong number");
-    if (byte < 0x80) return value;
+/// Takes stamps off the front of bytes, in µs. After the first error nothing more is taken.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  bool done() const { return bytes_.empty() || !status_.ok(); }
+  const Status& status() const { return status_; }
+
+  /// Of no use where status() is an error then.
+  ChunkStamp Take() {
+    constexpr int64_t kMost = INT64_MAX / kUnitNs;
+    const uint64_t coded_time = TakeNumber();
+    const uint64_t coded_length = TakeNumber();
+    if ((coded_time & kOtherChunk) != 0) chunk_ += TakeOffset();
+    const bool overlaps = (coded_time & kOverlaps) != 0;
+    // The first is below 2^61, so that the sum cannot overflow.
+    const int64_t time = last_end_ + static_cast<int64_t>(coded_time >> 2);
+    const auto length = static_cast<int64_t>(std::min<uint64_t>(coded_length, kMost + 1));
+    const int64_t begin = overlaps ? time - length : time;
+    const int64_t end = begin + length;
+    if (begin < 0 || end > kMost || chunk_ > UINT32_MAX || (overlaps && begin >= last_end_)) {
+      return Refuse(InvalidArgumentError("an impossible chunk stamp: {} from {} to {} µs", chunk_,
+                                         begin, end));
+    }
+    last_end_ = end;
+    return ChunkStamp{static_cast<uint32_t>(chunk_++), begin, end};
   }
-  return InvalidArgumentError("chunk stamps hold a number of more than 63 bits");
-}
 
-/// How far off a chunk is, off the front, added to `chunk`.
-Status TakeChunk(std::string_view& bytes, int64_t& chunk) {
-  INTERLUDE_ASSIGN_OR_RETURN(const uint64_t coded, Take(bytes));
-  const int64_t off = UnZigZag(coded);
-  if (off == 0 || off < -chunk || off > UINT32_MAX - chunk)
-    return InvalidArgumentError("chunk stamps name no chunk: {} + {}", chunk, off);
-  chunk += off;
-  return OkStatus();
-}
+ private:
+  /// LEB128; numbers of more than 63 bits, or longer than they need be, are none of ours.
+  uint64_t TakeNumber() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 63; shift += 7) {
+      if (bytes_.empty()) {
+        Refuse(InvalidArgumentError("chunk stamps end within a number"));
+        return 0;
+      }
+      const auto byte = static_cast<uint8_t>(bytes_.front());
+      bytes_.remove_prefix(1);
+      value |= uint64_t{byte & 0x7Fu} << shift;
+      if (byte == 0 && shift > 0) {
+        Refuse(InvalidArgumentError("chunk stamps hold an overlong number"));
+        return 0;
+      }
+      if (byte < 0x80) return value;
+    }
+    Refuse(InvalidArgumentError("chunk stamps hold a number of more than 63 bits"));
+    return 0;
+  }
 
-/// A stamp off the front, in µs. `last_end` is the end of the one before it, `chunk` the one that
-/// would follow; both move on.
-StatusOr<ChunkStamp> TakeStamp(std::string_view& bytes, int64_t& last_end, int64_t& chunk) {
-  constexpr int64_t kMost = INT64_MAX / kUnitNs;
-  INTERLUDE_ASSIGN_OR_RETURN(const uint64_t coded_time, Take(bytes));
-  INTERLUDE_ASSIGN_OR_RETURN(const uint64_t coded_length, Take(bytes));
-  if ((coded_time & kOtherChunk) != 0) INTERLUDE_RETURN_IF_ERROR(TakeChunk(bytes, chunk));
-  const bool overlaps = (coded_time & kOverlaps) != 0;
-  // The first is below 2^61, so that the sum cannot overflow.
-  const int64_t time = last_end + static_cast<int64_t>(coded_time >> 2);
-  const auto length = static_cast<int64_t>(std::min<uint64_t>(coded_length, kMost + 1));
-  const int64_t begin = overlaps ? time - length : time;
-  const int64_t end = begin + length;
-  if (begin < 0 || end > kMost || chunk > UINT32_MAX || (overlaps && begin >= last_end))
-    return InvalidArgumentError("an impossible chunk stamp: {} from {} to {} µs", chunk, begin,
-                                end);
-  last_end = end;
-  return ChunkStamp{static_cast<uint32_t>(chunk++), begin, end};
-}
+  /// How far off the chunk is from the one that would follow.
+  int64_t TakeOffset() {
+    const int64_t off = UnZigZag(TakeNumber());
+    if (off != 0 && off >= -chunk_ && off <= UINT32_MAX - chunk_) return off;
+    Refuse(InvalidArgumentError("chunk stamps name no chunk: {} + {}", chunk_, off));
+    return 0;
+  }
+
+  ChunkStamp Refuse(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+    return {};
+  }
+
+  std::string_view bytes_;
+  int64_t last_end_ = 0;
+  int64_t chunk_ = 0;  // that would follow
+  Status status_;
+};
 
 /// By their ends, in µs.
 std::vector<ChunkStamp> InOrder(std::vector<ChunkStamp> stamps) {
@@ -104,16 +129,14 @@ std::string EncodeStamps(const std::vector<ChunkStamp>& stamps) {
 StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes) {
   std::vector<ChunkStamp> stamps;
   stamps.reserve(std::min(bytes.size() / 4, kMaxStamps));
-  int64_t last_end = 0;
-  int64_t chunk = 0;
-  while (!bytes.empty()) {
+  Reader reader(bytes);
+  while (!reader.done()) {
     if (stamps.size() == kMaxStamps)
       return InvalidArgumentError("more than {} chunk stamps", kMaxStamps);
-    INTERLUDE_ASSIGN_OR_RETURN(ChunkStamp stamp, TakeStamp(bytes, last_end, chunk));
-    stamp.begin_ns *= kUnitNs;
-    stamp.end_ns *= kUnitNs;
-    stamps.push_back(stamp);
+    const ChunkStamp stamp = reader.Take();
+    stamps.push_back({stamp.chunk, stamp.begin_ns * kUnitNs, stamp.end_ns * kUnitNs});
   }
+  INTERLUDE_RETURN_IF_ERROR(reader.status());
   return stamps;
 }
 

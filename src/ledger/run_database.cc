@@ -118,7 +118,9 @@ Status CheckTables(SQLite::Database& database, const std::string& path) {
   return DataLossError("run database {} has views in place of tables", path);
 }
 
-Status CheckIsOurs(SQLite::Database& database, const std::string& path) {
+enum class PageCheck { kNone, kAll };
+
+Status CheckIsOurs(SQLite::Database& database, const std::string& path, PageCheck pages) {
   if (Pragma(database, "application_id") != kRunDatabaseApplicationId) {
     return DataLossError("{} is an SQLite database, but not one of interlude's runs", path);
   }
@@ -133,6 +135,7 @@ Status CheckIsOurs(SQLite::Database& database, const std::string& path) {
     return DataLossError("run database {} has the impossible schema version {}", path, version);
   INTERLUDE_RETURN_IF_ERROR(CheckWholePages(database, path));
   INTERLUDE_RETURN_IF_ERROR(CheckTables(database, path));
+  if (pages == PageCheck::kNone) return OkStatus();
   const std::string check = database.execAndGet("PRAGMA quick_check(1)").getString();
   if (check != "ok") return DataLossError("run database {} is damaged: {}", path, check);
   return OkStatus();
@@ -141,7 +144,7 @@ Status CheckIsOurs(SQLite::Database& database, const std::string& path) {
 StatusOr<std::unique_ptr<RunDatabase>> OpenToGoOn(const std::string& path) {
   SQLite::Database database(path, SQLite::OPEN_READWRITE | kOneThread, kBusyTimeoutMs);
   database.exec("PRAGMA trusted_schema = OFF");
-  INTERLUDE_RETURN_IF_ERROR(CheckIsOurs(database, path));
+  INTERLUDE_RETURN_IF_ERROR(CheckIsOurs(database, path, PageCheck::kAll));
   const int version = Pragma(database, "user_version");
   if (version != kRunDatabaseVersion) {
     return FailedPreconditionError(
@@ -154,12 +157,12 @@ StatusOr<std::unique_ptr<RunDatabase>> OpenToGoOn(const std::string& path) {
       new SqliteRunDatabase(std::move(database), path, /*writable=*/true, version));
 }
 
-StatusOr<std::unique_ptr<RunDatabase>> OpenChecked(const std::string& path) {
+StatusOr<std::unique_ptr<RunDatabase>> OpenToRead(const std::string& path, PageCheck pages) {
   SQLite::Database database(path, SQLite::OPEN_READONLY | kOneThread, kBusyTimeoutMs);
   // Files come from anywhere: no SQL inside them may call functions with side effects.
   database.exec("PRAGMA trusted_schema = OFF");
   database.exec("BEGIN");  // one snapshot for all readers, while the run may still be writing
-  INTERLUDE_RETURN_IF_ERROR(CheckIsOurs(database, path));
+  INTERLUDE_RETURN_IF_ERROR(CheckIsOurs(database, path, pages));
   const int version = Pragma(database, "user_version");
   return std::unique_ptr<RunDatabase>(
       new SqliteRunDatabase(std::move(database), path, /*writable=*/false, version));
@@ -218,7 +221,13 @@ StatusOr<std::unique_ptr<RunDatabase>> RunDatabase::Reopen(const std::string& pa
 StatusOr<std::unique_ptr<RunDatabase>> RunDatabase::OpenReadOnly(const std::string& path) {
   INTERLUDE_RETURN_IF_ERROR(internal::CheckIsFile(path));
   return internal::AtBorder(fmt::format("opening run database {}", path),
-                            [&] { return internal::OpenChecked(path); });
+                            [&] { return internal::OpenToRead(path, internal::PageCheck::kAll); });
+}
+
+StatusOr<std::unique_ptr<RunDatabase>> RunDatabase::OpenToFollow(const std::string& path) {
+  INTERLUDE_RETURN_IF_ERROR(internal::CheckIsFile(path));
+  return internal::AtBorder(fmt::format("opening run database {}", path),
+                            [&] { return internal::OpenToRead(path, internal::PageCheck::kNone); });
 }
 
 }  // namespace interlude

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -93,12 +94,37 @@ struct EventRecord {
   std::string text;  // for people
 };
 
+/// Rounds from `first` to `last`, both included.
+struct RoundRange {
+  uint32_t first = 0;
+  uint32_t last = std::numeric_limits<uint32_t>::max();
+};
+
 /// An estimate of a worker's clock.
 struct ClockRecord {
   std::optional<uint32_t> round;  // as it stood when this round ended; none: the final one
   ClockEstimate estimate;
 
   friend bool operator==(const ClockRecord&, const ClockRecord&) = default;
+};
+
+/// How far somebody who follows a run has read.
+struct RunMark {
+  uint32_t round = 0;
+  int64_t span = 0, sample = 0, event = 0;
+};
+
+/// What was stored since.
+struct RunNews {
+  std::vector<RoundRecord> rounds;
+  std::vector<WorkerRoundRecord> parts;
+  std::vector<Span> spans;
+  std::vector<ProcessSample> samples;
+  std::vector<EventRecord> events;
+
+  size_t size() const {
+    return rounds.size() + parts.size() + spans.size() + samples.size() + events.size();
+  }
 };
 
 /// One thread at a time. Each Add* call is atomic; after a crash of the process the database holds
@@ -120,6 +146,9 @@ class RunDatabase {
   /// seen. NotFound; DataLoss when it is no run database or damaged; FailedPrecondition when a
   /// newer version of the program wrote it. Every page is checked: the cost grows with the file.
   static StatusOr<std::unique_ptr<RunDatabase>> OpenReadOnly(const std::string& path);
+  /// As OpenReadOnly, but pages are not checked before they are read: for following a run that this
+  /// program writes, at a cost that does not grow with the file.
+  static StatusOr<std::unique_ptr<RunDatabase>> OpenToFollow(const std::string& path);
   /// The writer's leaves one plain file, without the -wal beside it, when nobody else has it open.
   virtual ~RunDatabase() = default;
 
@@ -155,13 +184,21 @@ class RunDatabase {
   virtual StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const = 0;
   virtual StatusOr<std::vector<Span>> Spans() const = 0;
   virtual StatusOr<std::vector<ChunkStamps>> Stamps() const = 0;
+  /// By round: a long run's are more than one wants in memory. In a file that has no index of them
+  /// (schema version 3) each call goes through the whole table.
+  virtual StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds) const = 0;
+  virtual StatusOr<std::vector<Span>> SpansOf(RoundRange rounds) const = 0;
   virtual StatusOr<std::vector<ProcessSample>> Samples() const = 0;
   virtual StatusOr<std::vector<MemoryRecord>> Memory() const = 0;
   virtual StatusOr<std::vector<ClockProbe>> Probes() const = 0;
   /// By worker, then by round; a worker's final estimate is its last.
   virtual StatusOr<std::vector<ClockRecord>> Clocks() const = 0;
+  /// The round's, and the final ones.
+  virtual StatusOr<std::vector<ClockRecord>> ClocksOf(uint32_t round) const = 0;
   virtual StatusOr<std::vector<EvaluationRecord>> Evaluations() const = 0;
   virtual StatusOr<std::vector<EventRecord>> Events() const = 0;
+  /// What was stored since `mark`, which moves on to the end. Rounds are stored in their order.
+  virtual StatusOr<RunNews> News(RunMark& mark) const = 0;
 };
 
 }  // namespace interlude

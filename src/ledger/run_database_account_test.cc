@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/rng.h"
@@ -108,6 +109,27 @@ TEST(RunDatabaseAccount, WhatAWorkerMergedComesBack) {
   ASSERT_TRUE(database->AddRound({.round = 1}, {part}, {}).ok());
   EXPECT_EQ(database->WorkerRounds()->at(0).scaled_chunks, UINT32_MAX);
   EXPECT_EQ(database->WorkerRounds()->at(0).cut_share, 0.375);
+}
+
+TEST(RunDatabaseAccount, StampsOfARangeAreThoseOfItsRoundsAndNoOthers) {
+  Rng rng(4);
+  auto database = InMemory();
+  std::vector<ChunkStamps> all;
+  for (uint32_t i = 0; i < 60; ++i) {  // late ones too: a report may come after its round
+    all.push_back(
+        {Phase::kEncode, static_cast<uint32_t>(rng.Below(12)), 1, kNoWorker, {{i, 0, 0}}});
+    ASSERT_TRUE(database->AddAccount({.stamps = {all.back()}}).ok());
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const ChunkStamps& a, const ChunkStamps& b) { return a.round < b.round; });
+  for (const RoundRange range :
+       {RoundRange{}, {0, 0}, {3, 3}, {2, 7}, {11, 900}, {12, 900}, {7, 6}}) {
+    std::vector<ChunkStamps> expected = all;
+    std::erase_if(expected, [&](const ChunkStamps& stamps) {
+      return stamps.round < range.first || stamps.round > range.last;
+    });
+    EXPECT_EQ(*database->StampsOf(range), expected) << range.first << " to " << range.last;
+  }
 }
 
 TEST(RunDatabaseAccount, IsStoredWholeOrNotAtAll) {

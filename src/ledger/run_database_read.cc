@@ -116,25 +116,26 @@ StatusOr<std::vector<WorkerRecord>> SqliteRunDatabase::Workers() const {
   });
 }
 
-StatusOr<std::vector<RoundRecord>> SqliteRunDatabase::Rounds() const {
+StatusOr<std::vector<RoundRecord>> SqliteRunDatabase::SelectRounds(const std::string& which) const {
   return AtBorder(Context("reading rounds"), [&]() -> StatusOr<std::vector<RoundRecord>> {
     return Select<RoundRecord>(database_,
                                "SELECT round, begin_ns, end_ns, committed_ns, first_delta_ns, "
                                "last_delta_ns, first_sync_ns, root_hash, "
-                               "workers, samples, mean_loss FROM rounds ORDER BY round",
+                               "workers, samples, mean_loss FROM rounds " +
+                                   which,
                                ReadRound);
   });
 }
 
-StatusOr<std::vector<WorkerRoundRecord>> SqliteRunDatabase::WorkerRounds() const {
+StatusOr<std::vector<WorkerRoundRecord>> SqliteRunDatabase::SelectWorkerRounds(
+    const std::string& which) const {
   return AtBorder(
       Context("reading worker_rounds"), [&]() -> StatusOr<std::vector<WorkerRoundRecord>> {
         return Select<WorkerRoundRecord>(
             database_,
             fmt::format("SELECT round, worker, samples, mean_loss, root_hash, repaired_chunks, "
-                        "upload_bytes, download_bytes, {} FROM worker_rounds "
-                        "ORDER BY round, worker",
-                        version_ < 3 ? "0, 0.0" : "scaled_chunks, cut_share"),
+                        "upload_bytes, download_bytes, {} FROM worker_rounds {}",
+                        version_ < 3 ? "0, 0.0" : "scaled_chunks, cut_share", which),
             ReadWorkerRound);
       });
 }
@@ -148,24 +149,85 @@ StatusOr<std::vector<EvaluationRecord>> SqliteRunDatabase::Evaluations() const {
   });
 }
 
-StatusOr<std::vector<EventRecord>> SqliteRunDatabase::Events() const {
+StatusOr<std::vector<EventRecord>> SqliteRunDatabase::SelectEvents(const std::string& which) const {
   return AtBorder(Context("reading events"), [&]() -> StatusOr<std::vector<EventRecord>> {
     return Select<EventRecord>(
-        database_, "SELECT at_ns, round, worker, kind, text FROM events ORDER BY at_ns, id",
-        ReadEvent);
+        database_, "SELECT at_ns, round, worker, kind, text FROM events " + which, ReadEvent);
   });
 }
 
-StatusOr<std::vector<ClockRecord>> SqliteRunDatabase::Clocks() const {
+StatusOr<std::vector<ClockRecord>> SqliteRunDatabase::SelectClocks(const std::string& which) const {
   using Clocks = std::vector<ClockRecord>;
   if (version_ < 3) return Clocks();
   return AtBorder(Context("reading clocks"), [&]() -> StatusOr<Clocks> {
     return Select<ClockRecord>(
         database_,
-        "SELECT worker, round, method, at_ns, offset_ns, drift, error_ns, probes FROM clocks "
-        "ORDER BY worker, round IS NULL, round",
+        "SELECT worker, round, method, at_ns, offset_ns, drift, error_ns, probes FROM clocks " +
+            which,
         ReadClock);
   });
+}
+
+StatusOr<std::vector<RoundRecord>> SqliteRunDatabase::Rounds() const {
+  return SelectRounds("ORDER BY round");
+}
+
+StatusOr<std::vector<WorkerRoundRecord>> SqliteRunDatabase::WorkerRounds() const {
+  return SelectWorkerRounds("ORDER BY round, worker");
+}
+
+StatusOr<std::vector<EventRecord>> SqliteRunDatabase::Events() const {
+  return SelectEvents("ORDER BY at_ns, id");
+}
+
+StatusOr<std::vector<ClockRecord>> SqliteRunDatabase::Clocks() const {
+  return SelectClocks("ORDER BY worker, round IS NULL, round");
+}
+
+StatusOr<std::vector<ClockRecord>> SqliteRunDatabase::ClocksOf(uint32_t round) const {
+  // By worker, so that the index finds both.
+  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<WorkerRecord> workers, Workers());
+  std::vector<ClockRecord> clocks;
+  for (const WorkerRecord& worker : workers) {
+    INTERLUDE_ASSIGN_OR_RETURN(
+        const std::vector<ClockRecord> of_worker,
+        SelectClocks(fmt::format("WHERE worker = {} AND ifnull(round, -1) IN (-1, {}) "
+                                 "ORDER BY round IS NULL",
+                                 worker.worker, round)));
+    clocks.insert(clocks.end(), of_worker.begin(), of_worker.end());
+  }
+  return clocks;
+}
+
+StatusOr<int64_t> SqliteRunDatabase::LastId(const std::string& table) const {
+  return AtBorder(Context("reading " + table), [&]() -> StatusOr<int64_t> {
+    int64_t last = 0;
+    ForEachRow(database_, "SELECT ifnull(max(id), 0) FROM " + table,
+               [&](const Row& row) { last = row.Integer(0); });
+    return last;
+  });
+}
+
+StatusOr<RunNews> SqliteRunDatabase::News(RunMark& mark) const {
+  const auto since = [](int64_t id) { return fmt::format("WHERE id > {} ORDER BY id", id); };
+  RunNews news;
+  RunMark next = mark;
+  INTERLUDE_ASSIGN_OR_RETURN(
+      news.rounds, SelectRounds(fmt::format("WHERE round > {} ORDER BY round", mark.round)));
+  INTERLUDE_ASSIGN_OR_RETURN(
+      news.parts,
+      SelectWorkerRounds(fmt::format("WHERE round > {} ORDER BY round, worker", mark.round)));
+  if (!news.rounds.empty()) next.round = news.rounds.back().round;
+  INTERLUDE_ASSIGN_OR_RETURN(news.spans, SelectSpans(since(mark.span)));
+  INTERLUDE_ASSIGN_OR_RETURN(next.span, LastId("spans"));
+  if (version_ >= 3) {
+    INTERLUDE_ASSIGN_OR_RETURN(news.samples, SelectSamples(since(mark.sample)));
+    INTERLUDE_ASSIGN_OR_RETURN(next.sample, LastId("process_samples"));
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(news.events, SelectEvents(since(mark.event)));
+  INTERLUDE_ASSIGN_OR_RETURN(next.event, LastId("events"));
+  mark = next;
+  return news;
 }
 
 }  // namespace interlude::internal

@@ -84,6 +84,7 @@ CREATE TABLE chunk_stamps (
   about_worker INTEGER NOT NULL,
   stamps       BLOB NOT NULL
 ) STRICT;
+CREATE INDEX chunk_stamps_by_round ON chunk_stamps (round);
 
 -- A column for each of kSampleFields, in its order.
 CREATE TABLE process_samples (

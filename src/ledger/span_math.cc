@@ -28,7 +28,7 @@ bool IsExchangePhase(Phase phase) {
   }
 }
 
-std::map<int32_t, double> ExchangeSecondsByWorker(const std::vector<Span>& spans) {
+std::map<int32_t, double> ExchangeSecondsByWorker(std::span<const Span> spans) {
   std::map<int32_t, WorkerExchange> workers;
   for (const Span& span : spans) {
     if (span.phase != Phase::kTrain || !IsPossible(span)) continue;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <map>
-#include <vector>
+#include <span>
 
 #include "ledger/span.h"
 
@@ -33,6 +33,6 @@ bool IsExchangePhase(Phase phase);
 ///
 /// A worker that trained for a shorter time waits within its exchange for the slower ones, so the
 /// round's own figure is the smallest.
-std::map<int32_t, double> ExchangeSecondsByWorker(const std::vector<Span>& spans);
+std::map<int32_t, double> ExchangeSecondsByWorker(std::span<const Span> spans);
 
 }  // namespace interlude

@@ -37,14 +37,28 @@ class SqliteRunDatabase final : public RunDatabase {
   StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const override;
   StatusOr<std::vector<Span>> Spans() const override;
   StatusOr<std::vector<ChunkStamps>> Stamps() const override;
+  StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds) const override;
+  StatusOr<std::vector<Span>> SpansOf(RoundRange rounds) const override;
   StatusOr<std::vector<ProcessSample>> Samples() const override;
   StatusOr<std::vector<MemoryRecord>> Memory() const override;
   StatusOr<std::vector<ClockProbe>> Probes() const override;
   StatusOr<std::vector<ClockRecord>> Clocks() const override;
+  StatusOr<std::vector<ClockRecord>> ClocksOf(uint32_t round) const override;
   StatusOr<std::vector<EvaluationRecord>> Evaluations() const override;
   StatusOr<std::vector<EventRecord>> Events() const override;
+  StatusOr<RunNews> News(RunMark& mark) const override;
 
  private:
+  // Those that `which` (the end of a SELECT) picks.
+  StatusOr<std::vector<RoundRecord>> SelectRounds(const std::string& which) const;
+  StatusOr<std::vector<WorkerRoundRecord>> SelectWorkerRounds(const std::string& which) const;
+  StatusOr<std::vector<Span>> SelectSpans(const std::string& which) const;
+  StatusOr<std::vector<ChunkStamps>> SelectStamps(const std::string& which) const;
+  StatusOr<std::vector<ProcessSample>> SelectSamples(const std::string& which) const;
+  StatusOr<std::vector<ClockRecord>> SelectClocks(const std::string& which) const;
+  StatusOr<std::vector<EventRecord>> SelectEvents(const std::string& which) const;
+  /// The largest id in use, 0 where there is none.
+  StatusOr<int64_t> LastId(const std::string& table) const;
   /// "run database PATH: `what`", the beginning of every error.
   std::string Context(std::string_view what) const;
   Status CheckWritable() const;

@@ -28,10 +28,7 @@ int32_t LabelOrder(int32_t worker) {
 }
 
 template <typename Value>
-using ByWorker = std::map<int32_t, Value>;  // keys: LabelOrder
-
-template <typename Value>
-void WriteByWorker(OpenMetricsText& out, const ByWorker<Value>& values) {
+void WriteByWorker(OpenMetricsText& out, const std::map<int32_t, Value>& values) {
   for (const auto& [worker, value] : values) out.Sample({{"worker", WorkerLabel(worker)}}, value);
 }
 
@@ -48,111 +45,6 @@ void WriteRun(const std::map<std::string, std::string>& meta, OpenMetricsText& o
   out.Sample(labels, 1);
 }
 
-void WriteRounds(const std::vector<RoundRecord>& rounds, OpenMetricsText& out) {
-  out.Family("interlude_rounds", Type::kCounter, "", "Finished rounds.");
-  out.Sample({}, rounds.size());
-  double wall = 0;
-  for (const RoundRecord& round : rounds) wall += SecondsBetween(round.begin_ns, round.end_ns);
-  out.Family("interlude_rounds_wall_seconds", Type::kCounter, kSeconds,
-             "Wall time of the finished rounds together.");
-  out.Sample({}, wall);
-  if (rounds.empty()) return;
-  const RoundRecord& last = rounds.back();
-  out.Family("interlude_last_round_wall_seconds", Type::kGauge, kSeconds,
-             "Wall time of the newest finished round.");
-  out.Sample({}, SecondsBetween(last.begin_ns, last.end_ns));
-  out.Family("interlude_last_round_workers", Type::kGauge, "",
-             "Workers whose delta is in the newest finished round.");
-  out.Sample({}, last.workers);
-  out.Family("interlude_loss", Type::kGauge, "",
-             "Mean training loss of the newest finished round, over samples.");
-  out.Sample({}, last.mean_loss);
-}
-
-void WriteEvaluation(const std::vector<EvaluationRecord>& evaluations, OpenMetricsText& out) {
-  if (evaluations.empty() || evaluations.back().samples == 0) return;
-  const EvaluationRecord& last = evaluations.back();
-  out.Family("interlude_accuracy_ratio", Type::kGauge, "ratio",
-             "Share of the test set that the newest evaluation got right.");
-  out.Sample({}, static_cast<double>(last.correct) / static_cast<double>(last.samples));
-  out.Family("interlude_evaluated_after_rounds", Type::kGauge, "",
-             "Rounds finished when the newest evaluation was made.");
-  out.Sample({}, last.after_rounds);
-}
-
-void WriteParts(const std::vector<WorkerRoundRecord>& parts, OpenMetricsText& out) {
-  ByWorker<uint64_t> samples, up, down, repaired;
-  for (const WorkerRoundRecord& part : parts) {
-    const int32_t worker = LabelOrder(part.worker);
-    samples[worker] += part.samples;
-    up[worker] += part.upload_bytes;
-    down[worker] += part.download_bytes;
-    repaired[worker] += part.repaired_chunks;
-  }
-  out.Family("interlude_samples", Type::kCounter, "", "Samples trained on.");
-  WriteByWorker(out, samples);
-  out.Family("interlude_upload_bytes", Type::kCounter, kBytes, "Payload of deltas.");
-  WriteByWorker(out, up);
-  out.Family("interlude_download_bytes", Type::kCounter, kBytes, "Payload of sync deltas.");
-  WriteByWorker(out, down);
-  out.Family("interlude_repaired_chunks", Type::kCounter, "",
-             "Chunks fetched again because their hash was another one.");
-  WriteByWorker(out, repaired);
-}
-
-/// Seconds by whom and phase. Of a coordinator's phase that is done for each worker: that worker.
-using PhaseSeconds = std::map<std::pair<int32_t, Phase>, double>;
-
-void WritePhaseSeconds(const PhaseSeconds& seconds, OpenMetricsText& out) {
-  for (const auto& [key, value] : seconds) {
-    out.Sample({{"worker", WorkerLabel(key.first)}, {"phase", PhaseName(key.second)}}, value);
-  }
-}
-
-void WritePhases(const std::vector<Span>& spans, uint32_t last_round, OpenMetricsText& out) {
-  PhaseSeconds total, last;
-  for (const Span& span : spans) {
-    if (!IsPossible(span)) continue;
-    const int32_t whose = IsWorkerPhase(span.phase) ? span.recorded_by : span.about_worker;
-    const std::pair key(LabelOrder(whose), span.phase);
-    total[key] += InsideSeconds(span);
-    if (span.round == last_round && last_round != kBeforeRounds) last[key] += InsideSeconds(span);
-  }
-  out.Family("interlude_phase_seconds", Type::kCounter, kSeconds,
-             "Time from a phase's begin to its end, over all rounds. Phases overlap: they do not "
-             "add up.");
-  WritePhaseSeconds(total, out);
-  out.Family("interlude_last_round_phase_seconds", Type::kGauge, kSeconds,
-             "The same in the newest finished round.");
-  WritePhaseSeconds(last, out);
-}
-
-void WritePresent(const std::vector<WorkerRecord>& workers, OpenMetricsText& out) {
-  size_t present = 0;
-  for (const WorkerRecord& worker : workers) present += worker.left_ns ? 0 : 1;
-  out.Family("interlude_workers", Type::kGauge, "", "Workers that have joined and not left.");
-  out.Sample({}, present);
-}
-
-void WriteMemory(const std::vector<ProcessSample>& samples, OpenMetricsText& out) {
-  std::map<int32_t, int64_t> newest;  // by process; samples of one are in order of time
-  for (const ProcessSample& sample : samples)
-    if (sample.rss_bytes != kUnknownFigure) newest[sample.recorded_by] = sample.rss_bytes;
-  if (newest.empty()) return;
-  ByWorker<int64_t> bytes;
-  for (const auto& [process, rss] : newest) bytes[LabelOrder(process)] += rss;
-  out.Family("interlude_resident_memory_bytes", Type::kGauge, kBytes,
-             "Resident memory of each process as it last reported it.");
-  WriteByWorker(out, bytes);
-}
-
-void WriteEvents(const std::vector<EventRecord>& events, OpenMetricsText& out) {
-  std::map<std::string, uint64_t> kinds;  // the coordinator's own words: a few
-  for (const EventRecord& event : events) ++kinds[event.kind];
-  out.Family("interlude_events", Type::kCounter, "", "Events by kind.");
-  for (const auto& [kind, count] : kinds) out.Sample({{"kind", kind}}, count);
-}
-
 void WritePath(const std::map<std::string, double>& seconds, OpenMetricsText& out) {
   if (seconds.empty()) return;
   out.Family("interlude_last_round_critical_path_seconds", Type::kGauge, kSeconds,
@@ -162,26 +54,145 @@ void WritePath(const std::map<std::string, double>& seconds, OpenMetricsText& ou
 
 }  // namespace
 
-StatusOr<std::string> FormatRunMetrics(const RunDatabase& database,
-                                       const std::map<std::string, double>& path_seconds) {
-  INTERLUDE_ASSIGN_OR_RETURN(const auto meta, database.Meta());
-  INTERLUDE_ASSIGN_OR_RETURN(const auto rounds, database.Rounds());
+Status RunMetrics::Read(const RunDatabase& database) {
+  INTERLUDE_ASSIGN_OR_RETURN(auto meta, database.Meta());
   INTERLUDE_ASSIGN_OR_RETURN(const auto workers, database.Workers());
-  INTERLUDE_ASSIGN_OR_RETURN(const auto parts, database.WorkerRounds());
-  INTERLUDE_ASSIGN_OR_RETURN(const auto spans, database.Spans());
-  INTERLUDE_ASSIGN_OR_RETURN(const auto samples, database.Samples());
   INTERLUDE_ASSIGN_OR_RETURN(const auto evaluations, database.Evaluations());
-  INTERLUDE_ASSIGN_OR_RETURN(const auto events, database.Events());
+  RunMark mark = mark_;
+  INTERLUDE_ASSIGN_OR_RETURN(RunNews news, database.News(mark));
+  const uint32_t newest = mark.round;
+  std::vector<Span> newest_spans;
+  if (newest != kBeforeRounds) {
+    INTERLUDE_ASSIGN_OR_RETURN(newest_spans, database.SpansOf({newest, newest}));
+  }
+
+  mark_ = mark;
+  records_read_ += news.size();
+  meta_ = std::move(meta);
+  workers_present_ = 0;
+  for (const WorkerRecord& worker : workers) workers_present_ += worker.left_ns ? 0 : 1;
+  if (!evaluations.empty()) evaluation_ = evaluations.back();
+  rounds_ += news.rounds.size();
+  for (const RoundRecord& round : news.rounds)
+    wall_seconds_ += SecondsBetween(round.begin_ns, round.end_ns);
+  if (!news.rounds.empty()) newest_ = news.rounds.back();
+  AddParts(news.parts);
+  AddSpans(news.spans, phase_seconds_);
+  newest_phase_seconds_.clear();
+  AddSpans(newest_spans, newest_phase_seconds_);
+  for (const ProcessSample& sample : news.samples) {  // those of one process in order of time
+    if (sample.rss_bytes != kUnknownFigure) resident_bytes_[sample.recorded_by] = sample.rss_bytes;
+  }
+  AddEvents(std::move(news.events));
+  return OkStatus();
+}
+
+void RunMetrics::AddSpans(const std::vector<Span>& spans, PhaseSeconds& seconds) {
+  for (const Span& span : spans) {
+    if (!IsPossible(span)) continue;
+    const int32_t whose = IsWorkerPhase(span.phase) ? span.recorded_by : span.about_worker;
+    seconds[{LabelOrder(whose), span.phase}] += InsideSeconds(span);
+  }
+}
+
+void RunMetrics::AddParts(const std::vector<WorkerRoundRecord>& parts) {
+  for (const WorkerRoundRecord& part : parts) {
+    const int32_t worker = LabelOrder(part.worker);
+    samples_[worker] += part.samples;
+    upload_bytes_[worker] += part.upload_bytes;
+    download_bytes_[worker] += part.download_bytes;
+    repaired_chunks_[worker] += part.repaired_chunks;
+  }
+}
+
+void RunMetrics::AddEvents(std::vector<EventRecord> events) {
+  for (EventRecord& event : events) {
+    ++event_kinds_[event.kind];
+    newest_events_.push_back(std::move(event));
+  }
+  if (!newest_) return;
+  std::erase_if(newest_events_,
+                [&](const EventRecord& event) { return event.at_ns < newest_->begin_ns; });
+}
+
+void RunMetrics::WriteRounds(OpenMetricsText& out) const {
+  out.Family("interlude_rounds", Type::kCounter, "", "Finished rounds.");
+  out.Sample({}, rounds_);
+  out.Family("interlude_rounds_wall_seconds", Type::kCounter, kSeconds,
+             "Wall time of the finished rounds together.");
+  out.Sample({}, wall_seconds_);
+  if (!newest_) return;
+  out.Family("interlude_last_round_wall_seconds", Type::kGauge, kSeconds,
+             "Wall time of the newest finished round.");
+  out.Sample({}, SecondsBetween(newest_->begin_ns, newest_->end_ns));
+  out.Family("interlude_last_round_workers", Type::kGauge, "",
+             "Workers whose delta is in the newest finished round.");
+  out.Sample({}, newest_->workers);
+  out.Family("interlude_loss", Type::kGauge, "",
+             "Mean training loss of the newest finished round, over samples.");
+  out.Sample({}, newest_->mean_loss);
+}
+
+void RunMetrics::WriteEvaluation(OpenMetricsText& out) const {
+  if (!evaluation_ || evaluation_->samples == 0) return;
+  out.Family("interlude_accuracy_ratio", Type::kGauge, "ratio",
+             "Share of the test set that the newest evaluation got right.");
+  out.Sample({},
+             static_cast<double>(evaluation_->correct) / static_cast<double>(evaluation_->samples));
+  out.Family("interlude_evaluated_after_rounds", Type::kGauge, "",
+             "Rounds finished when the newest evaluation was made.");
+  out.Sample({}, evaluation_->after_rounds);
+}
+
+void RunMetrics::WriteParts(OpenMetricsText& out) const {
+  out.Family("interlude_samples", Type::kCounter, "", "Samples trained on.");
+  WriteByWorker(out, samples_);
+  out.Family("interlude_upload_bytes", Type::kCounter, kBytes, "Payload of deltas.");
+  WriteByWorker(out, upload_bytes_);
+  out.Family("interlude_download_bytes", Type::kCounter, kBytes, "Payload of sync deltas.");
+  WriteByWorker(out, download_bytes_);
+  out.Family("interlude_repaired_chunks", Type::kCounter, "",
+             "Chunks fetched again because their hash was another one.");
+  WriteByWorker(out, repaired_chunks_);
+}
+
+void RunMetrics::WritePhases(OpenMetricsText& out) const {
+  const auto write = [&](const PhaseSeconds& seconds) {
+    for (const auto& [key, value] : seconds) {
+      out.Sample({{"worker", WorkerLabel(key.first)}, {"phase", PhaseName(key.second)}}, value);
+    }
+  };
+  out.Family("interlude_phase_seconds", Type::kCounter, kSeconds,
+             "Time from a phase's begin to its end, over all rounds. Phases overlap: they do not "
+             "add up.");
+  write(phase_seconds_);
+  out.Family("interlude_last_round_phase_seconds", Type::kGauge, kSeconds,
+             "The same in the newest finished round.");
+  write(newest_phase_seconds_);
+}
+
+void RunMetrics::WriteMemory(OpenMetricsText& out) const {
+  if (resident_bytes_.empty()) return;
+  ByWorker<int64_t> bytes;
+  for (const auto& [process, rss] : resident_bytes_) bytes[LabelOrder(process)] += rss;
+  out.Family("interlude_resident_memory_bytes", Type::kGauge, kBytes,
+             "Resident memory of each process as it last reported it.");
+  WriteByWorker(out, bytes);
+}
+
+std::string RunMetrics::Format(const std::map<std::string, double>& path_seconds) const {
   OpenMetricsText out;
-  WriteRun(meta, out);
-  WriteRounds(rounds, out);
-  WriteEvaluation(evaluations, out);
-  WritePresent(workers, out);
-  WriteParts(parts, out);
-  WritePhases(spans, rounds.empty() ? kBeforeRounds : rounds.back().round, out);
+  WriteRun(meta_, out);
+  WriteRounds(out);
+  WriteEvaluation(out);
+  out.Family("interlude_workers", Type::kGauge, "", "Workers that have joined and not left.");
+  out.Sample({}, workers_present_);
+  WriteParts(out);
+  WritePhases(out);
   WritePath(path_seconds, out);
-  WriteMemory(samples, out);
-  WriteEvents(events, out);
+  WriteMemory(out);
+  out.Family("interlude_events", Type::kCounter, "", "Events by kind.");
+  for (const auto& [kind, count] : event_kinds_) out.Sample({{"kind", kind}}, count);
   return std::move(out).Finish();
 }
 

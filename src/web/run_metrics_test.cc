@@ -17,6 +17,14 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+std::string FormatRunMetrics(const RunDatabase& database,
+                             const std::map<std::string, double>& path_seconds = {}) {
+  RunMetrics metrics;
+  const Status read = metrics.Read(database);
+  EXPECT_TRUE(read.ok()) << read.ToString();
+  return metrics.Format(path_seconds);
+}
+
 std::set<std::string> ValuesOf(const std::string& label, const std::string& text) {
   std::set<std::string> values;
   const std::regex pattern("[{,]" + label + "=\"([^\"]*)\"");
@@ -30,7 +38,7 @@ std::set<std::string> ValuesOf(const std::string& label, const std::string& text
 TEST(RunMetricsTest, OfTheRecordedRunAreAsTheyWere) {
   const auto database =
       RunDatabase::OpenReadOnly(INTERLUDE_SOURCE_DIR "/testdata/run_db/run.db").value();
-  const std::string text = FormatRunMetrics(*database).value();
+  const std::string text = FormatRunMetrics(*database);
   const std::string path = INTERLUDE_SOURCE_DIR "/testdata/report/metrics.txt";
   if (std::getenv("INTERLUDE_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << text;
@@ -43,7 +51,7 @@ TEST(RunMetricsTest, OfTheRecordedRunAreAsTheyWere) {
 
 TEST(RunMetricsTest, BeforeTheFirstRoundThereAreTheFiguresThatThereAre) {
   const auto database = RunDatabase::Create(":memory:").value();
-  const std::string text = FormatRunMetrics(*database).value();
+  const std::string text = FormatRunMetrics(*database);
   EXPECT_THAT(text, HasSubstr("\ninterlude_rounds_total 0\n"));
   EXPECT_THAT(text, HasSubstr("\ninterlude_workers 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("interlude_loss")));
@@ -60,7 +68,7 @@ TEST(RunMetricsTest, ManyWorkersShareALabelAndNothingOfThemIsLost) {
         {.phase = Phase::kTrain, .round = 1, .recorded_by = worker, .end_ns = 1'000'000'000});
   }
   ASSERT_TRUE(database->AddRound({.round = 1, .end_ns = 5}, parts, account).ok());
-  const std::string text = FormatRunMetrics(*database).value();
+  const std::string text = FormatRunMetrics(*database);
   EXPECT_EQ(ValuesOf("worker", text).size(), 257u);
   EXPECT_THAT(text, HasSubstr("interlude_samples_total{worker=\"255\"} 10\n"));
   EXPECT_THAT(text, HasSubstr("interlude_samples_total{worker=\"other\"} 7680\n"));
@@ -82,7 +90,7 @@ TEST(RunMetricsTest, APhaseDoneForEachWorkerIsThatWorkers) {
   add(Phase::kMerge, 2, kNoWorker, -1);  // impossible: in nothing
   ASSERT_TRUE(database->AddRound({.round = 1}, {}, {}).ok());
   ASSERT_TRUE(database->AddRound({.round = 2}, {}, account).ok());
-  const std::string text = FormatRunMetrics(*database).value();
+  const std::string text = FormatRunMetrics(*database);
   EXPECT_THAT(text,
               HasSubstr("interlude_phase_seconds_total{worker=\"4\",phase=\"receive\"} 2.5\n"));
   EXPECT_THAT(text, HasSubstr("interlude_phase_seconds_total{worker=\"coordinator\","
@@ -100,16 +108,69 @@ TEST(RunMetricsTest, MemoryIsTheNewestKnownFigureOfEachProcess) {
                      {.recorded_by = kNoWorker, .at_ns = 2, .rss_bytes = 200},
                      {.recorded_by = kNoWorker, .at_ns = 3}};
   ASSERT_TRUE(database->AddAccount(account).ok());
-  const std::string text = FormatRunMetrics(*database).value();
+  const std::string text = FormatRunMetrics(*database);
   EXPECT_THAT(text, HasSubstr("interlude_resident_memory_bytes{worker=\"coordinator\"} 200\n"));
   EXPECT_THAT(text, HasSubstr("interlude_resident_memory_bytes{worker=\"0\"} 7\n"));
 }
 
 TEST(RunMetricsTest, TheCriticalPathIsThereWhereItIsKnown) {
   const auto database = RunDatabase::Create(":memory:").value();
-  EXPECT_THAT(FormatRunMetrics(*database).value(), Not(HasSubstr("critical_path")));
-  EXPECT_THAT(FormatRunMetrics(*database, {{"train", 1.5}}).value(),
+  EXPECT_THAT(FormatRunMetrics(*database), Not(HasSubstr("critical_path")));
+  EXPECT_THAT(FormatRunMetrics(*database, {{"train", 1.5}}),
               HasSubstr("interlude_last_round_critical_path_seconds{what=\"train\"} 1.5\n"));
+}
+
+/// One round of three workers, and what comes beside rounds.
+void AddRound(RunDatabase& database, uint32_t round) {
+  std::vector<WorkerRoundRecord> parts;
+  Account account, late;
+  const int64_t begin_ns = int64_t{round} * 1'000'000'000;
+  for (int32_t worker = 0; worker < 3; ++worker) {
+    parts.push_back({.round = round, .worker = worker, .samples = 10 * round, .upload_bytes = 7});
+    const auto span_of = [&](Phase phase, int64_t length_ns) {
+      return Span{.phase = phase,
+                  .round = round,
+                  .recorded_by = worker,
+                  .begin_ns = begin_ns,
+                  .end_ns = begin_ns + length_ns};
+    };
+    account.spans.push_back(span_of(Phase::kTrain, 500'000'000 + worker));
+    late.spans.push_back(span_of(Phase::kVerify, 1'000'000 * round));
+    account.samples.push_back({.recorded_by = worker, .rss_bytes = 100 * round});
+  }
+  ASSERT_TRUE(
+      database
+          .AddRound({.round = round, .begin_ns = begin_ns, .end_ns = begin_ns + 900'000'000}, parts,
+                    account)
+          .ok());
+  ASSERT_TRUE(database.AddAccount(late).ok());
+  ASSERT_TRUE(database.AddEvent({.at_ns = begin_ns + 5, .kind = "late"}).ok());
+}
+
+TEST(RunMetricsTest, FollowingARunGivesWhatReadingItAtOnceGives) {
+  const auto database = RunDatabase::Create(":memory:").value();
+  RunMetrics metrics;
+  for (uint32_t round = 1; round <= 20; ++round) {
+    AddRound(*database, round);
+    if (round % 3 != 0) continue;  // not after each
+    ASSERT_TRUE(metrics.Read(*database).ok());
+    EXPECT_EQ(metrics.Format(), FormatRunMetrics(*database));
+    EXPECT_EQ(metrics.newest_round()->round, round);
+    EXPECT_EQ(metrics.newest_events().size(), 1u);
+  }
+}
+
+TEST(RunMetricsTest, ALookReadsWhatIsNewHoweverLongTheRunIs) {
+  const auto database = RunDatabase::Create(":memory:").value();
+  RunMetrics metrics;
+  constexpr size_t kRecordsOfARound = 1 + 3 + 6 + 3 + 1;
+  for (uint32_t round = 1; round <= 20; ++round) {
+    AddRound(*database, round);
+    ASSERT_TRUE(metrics.Read(*database).ok());
+    EXPECT_EQ(metrics.records_read(), kRecordsOfARound * round);
+    ASSERT_TRUE(metrics.Read(*database).ok());
+    EXPECT_EQ(metrics.records_read(), kRecordsOfARound * round);
+  }
 }
 
 }  // namespace

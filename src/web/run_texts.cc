@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "analysis/analyze_run.h"
+#include "analysis/run_paths.h"
 #include "ledger/run_database.h"
 #include "ledger/run_database_watch.h"
 #include "report/run_report.h"
@@ -14,12 +16,11 @@
 namespace interlude {
 namespace {
 
-using Format = StatusOr<std::string> (*)(const RunDatabase&);
-
-class DatabaseText final : public TextSource {
+/// What is made from the run's database whenever somebody has written to it.
+class DatabaseText : public TextSource {
  public:
-  DatabaseText(const std::string& directory, Format format)
-      : path_((std::filesystem::path(directory) / "run.db").string()), format_(format) {}
+  explicit DatabaseText(const std::string& directory)
+      : path_((std::filesystem::path(directory) / "run.db").string()) {}
 
   StatusOr<int64_t> Version() override {
     if (watch_ == nullptr) {
@@ -29,39 +30,64 @@ class DatabaseText final : public TextSource {
   }
 
   StatusOr<std::string> Make() override {
-    INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenReadOnly(path_));
-    return format_(*database);
+    INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenToFollow(path_));
+    return Format(*database);
   }
 
  private:
+  virtual StatusOr<std::string> Format(const RunDatabase& database) = 0;
+
   const std::string path_;
-  const Format format_;
   std::unique_ptr<RunDatabaseWatch> watch_;
 };
 
-StatusOr<std::string> FormatReport(const RunDatabase& database) {
-  INTERLUDE_ASSIGN_OR_RETURN(const RunSummary run, AnalyzeRun(database));
-  return FormatRunJson(run, /*indent=*/-1);
-}
+class ReportText final : public DatabaseText {
+  using DatabaseText::DatabaseText;
 
-StatusOr<std::string> FormatMetrics(const RunDatabase& database) {
-  INTERLUDE_ASSIGN_OR_RETURN(const RunSummary run, AnalyzeRun(database));
-  std::map<std::string, double> path_seconds;
-  if (!run.paths.empty()) {
-    for (const auto& [piece, ns] : SumPieces(run.paths.back().pieces))
-      path_seconds[std::string(ActivityName(piece.first))] += static_cast<double>(ns) * 1e-9;
+  StatusOr<std::string> Format(const RunDatabase& database) override {
+    INTERLUDE_ASSIGN_OR_RETURN(const RunSummary run, AnalyzeRun(database));
+    return FormatRunJson(run, /*indent=*/-1);
   }
-  return FormatRunMetrics(database, path_seconds);
-}
+};
+
+class MetricsText final : public DatabaseText {
+  using DatabaseText::DatabaseText;
+
+  StatusOr<std::string> Format(const RunDatabase& database) override {
+    INTERLUDE_RETURN_IF_ERROR(metrics_.Read(database));
+    INTERLUDE_ASSIGN_OR_RETURN(const auto path_seconds, NewestPath(database));
+    return metrics_.Format(path_seconds);
+  }
+
+  /// The newest round's critical path by what it went through.
+  StatusOr<std::map<std::string, double>> NewestPath(const RunDatabase& database) const {
+    std::map<std::string, double> seconds;
+    const std::optional<RoundRecord>& round = metrics_.newest_round();
+    if (!round) return seconds;
+    const RoundRange only{round->round, round->round};
+    INTERLUDE_ASSIGN_OR_RETURN(const auto meta, database.Meta());
+    INTERLUDE_ASSIGN_OR_RETURN(const auto workers, database.Workers());
+    INTERLUDE_ASSIGN_OR_RETURN(const auto clocks, database.ClocksOf(round->round));
+    INTERLUDE_ASSIGN_OR_RETURN(const auto spans, database.SpansOf(only));
+    INTERLUDE_ASSIGN_OR_RETURN(const auto stamps, database.StampsOf(only));
+    const RoundPath path =
+        RunPaths(workers, metrics_.newest_events(), meta, clocks).Find(*round, spans, stamps);
+    for (const auto& [piece, ns] : SumPieces(path.pieces))
+      seconds[std::string(ActivityName(piece.first))] += static_cast<double>(ns) * 1e-9;
+    return seconds;
+  }
+
+  RunMetrics metrics_;
+};
 
 }  // namespace
 
 std::unique_ptr<TextSource> MakeReportSource(const std::string& directory) {
-  return std::make_unique<DatabaseText>(directory, &FormatReport);
+  return std::make_unique<ReportText>(directory);
 }
 
 std::unique_ptr<TextSource> MakeMetricsSource(const std::string& directory) {
-  return std::make_unique<DatabaseText>(directory, &FormatMetrics);
+  return std::make_unique<MetricsText>(directory);
 }
 
 }  // namespace interlude
