@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/rng.h"
 #include "config/model_presets.h"
 #include "layout/layout.h"
 #include "model/position_grid.h"
@@ -109,6 +110,30 @@ TEST_F(PretrainedTest, EveryNamingAndTypeFillsEveryTensorWithItsValues) {
     }
     EXPECT_THAT(Report(), HasSubstr(std::string(NamingName(naming)) + ", values in BF16"));
     EXPECT_THAT(Report(), HasSubstr("matched: 40 of 40 tensors"));
+  }
+}
+
+TEST_F(PretrainedTest, ModelsOfRandomSizesFindEveryTensor) {
+  Rng rng(31);
+  const auto from_1_to = [&](uint64_t most) { return static_cast<uint32_t>(1 + rng.Below(most)); };
+  for (int trial = 0; trial < 40; ++trial) {
+    config_.heads = from_1_to(3);
+    config_.hidden_size = config_.heads * from_1_to(4);
+    config_.layers = from_1_to(12);  // also numbers of two digits
+    config_.mlp_size = from_1_to(9);
+    config_.patch_size = from_1_to(3);
+    config_.image_size = config_.patch_size * from_1_to(4);
+    config_.channels = from_1_to(4);
+    config_.classes = 1 + from_1_to(5);
+    WriteNaming(kAllNamings[trial % 4]);
+    const auto weights = Open();
+    ASSERT_TRUE(weights.ok()) << trial << weights.status().ToString();
+    for (size_t i = 0; i < ModelParameters(config_)->size(); ++i) {
+      const std::vector<float> actual = Values(*weights, i);
+      std::vector<float> expected(actual.size());
+      FillCheckpointValues(i, kSeed, expected);
+      ASSERT_EQ(actual, expected) << "trial " << trial << ", tensor " << i;
+    }
   }
 }
 

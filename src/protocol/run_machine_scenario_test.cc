@@ -51,8 +51,7 @@ TEST(RunMachineScenario, ARunWithoutAnybodyWhoMayProvideTheBaseEndsAndSaysWhy) {
   EXPECT_EQ(run.machine().stage(), Stage::kGathering);
   EXPECT_THAT(run.Ready(1, false), ElementsAre(HasSubstr("EndRun")));
   EXPECT_EQ(run.machine().stage(), Stage::kEnded);
-  EXPECT_THAT(run.machine().Join(std::nullopt, run.Tick()).status().message(),
-              HasSubstr("model.pretrained"));
+  EXPECT_THAT(run.machine().CaughtUp(0, 0, run.Tick()).message(), HasSubstr("model.pretrained"));
 }
 
 TEST(RunMachineScenario, ABaseInTransitOutlivesTheLossOfAnotherWorkerAndIsNotAskedForTwice) {
