@@ -1,7 +1,6 @@
 // A vision transformer of a published size, from a made-up checkpoint of its real shapes to a local
 // step and an exchange with a coordinator. INTERLUDE_FULL_SIZE names the preset: vit_ti16 (the
-// default), vit_b16 (3 GB of memory), vit_h14 (14 GB, and 12 GB of disk below TMPDIR); see
-// docs/models.md.
+// default), vit_b16 or vit_h14; what they take is in docs/models.md.
 #include <gtest/gtest.h>
 
 #include <chrono>
