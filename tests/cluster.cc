@@ -205,8 +205,8 @@ StatusOr<std::vector<float>> ReadModel(const std::string& path, const Layout& la
                      [&](const SafetensorsEntry& e) { return e.name == parameter.name; });
     if (entry == header.entries.end())
       return NotFoundError("no tensor {} in {}", parameter.name, path);
-    INTERLUDE_RETURN_IF_ERROR(ReadSafetensorsF32(
-        path, header, *entry, std::span(values).subspan(parameter.offset, parameter.count)));
+    INTERLUDE_RETURN_IF_ERROR(ReadSafetensorsFloats(
+        path, header, *entry, 0, std::span(values).subspan(parameter.offset, parameter.count)));
   }
   return values;
 }

@@ -105,6 +105,43 @@ TEST(Cluster, EveryMergeRuleGivesTheBitsOfTheSerialReplay) {
   }
 }
 
+/// Its parameters are a placeholder: the file that the first base is made of is not here.
+class Placeholder final : public ForwardingTrainer {
+ public:
+  explicit Placeholder(std::unique_ptr<LocalTrainer> inner) : ForwardingTrainer(std::move(inner)) {
+    for (float& value : parameters()) value = 7;
+  }
+  bool MayProvideBase() const override { return false; }
+};
+
+TEST(Cluster, WorkersWithoutThePretrainedFileGetTheBaseOfOneThatHasIt) {
+  ClusterOptions options;
+  options.workers = 3;
+  options.directory = FreshDirectory("placeholder");
+  options.hook = [](std::unique_ptr<LocalTrainer> trainer,
+                    WorkerId worker) -> std::unique_ptr<LocalTrainer> {
+    if (worker == 2) return trainer;
+    return std::make_unique<Placeholder>(std::move(trainer));
+  };
+  const ClusterResult result = RunCluster(options);
+  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+  const std::vector<float> expected = ReplaySerially(options.config, 3, 3);
+  ASSERT_EQ(result.parameters.size(), 3u);
+  for (const auto& [worker, values] : result.parameters) {
+    EXPECT_TRUE(SameBits(values, expected)) << "worker " << worker;
+  }
+}
+
+TEST(Cluster, ARunInWhichNobodyHasThePretrainedFileEndsAndSaysSo) {
+  ClusterOptions options;
+  options.directory = FreshDirectory("all-placeholders");
+  options.hook = [](std::unique_ptr<LocalTrainer> trainer, WorkerId) {
+    return std::make_unique<Placeholder>(std::move(trainer));
+  };
+  const ClusterResult result = RunCluster(options);
+  EXPECT_THAT(result.outcome.status().message(), testing::HasSubstr("model.pretrained"));
+}
+
 TEST(Cluster, APluginThatRepeatsTheBuiltInRulesGivesTheirBitsAndIsNotedInTheLedger) {
   ClusterOptions options;
   options.config.outer.plugin = INTERLUDE_TEST_PLUGIN;

@@ -16,6 +16,7 @@ void AddTraceCommand(CLI::App& app, Action& chosen);        // trace_command.cc
 void AddBenchCommand(CLI::App& app, Action& chosen);        // bench_command.cc
 void AddConfigCommand(CLI::App& app, Action& chosen);       // config_command.cc
 void AddJournalCommand(CLI::App& app, Action& chosen);      // journal_command.cc
+void AddModelCommand(CLI::App& app, Action& chosen);        // model_command.cc
 void AddKeysCommand(CLI::App& app, Action& chosen);         // keys_command.cc
 void AddDoctorCommand(CLI::App& app, Action& chosen);       // doctor_command.cc
 

@@ -15,11 +15,12 @@ int main(int argc, char** argv) {
   interlude::AddBenchCommand(app, chosen);
   interlude::AddConfigCommand(app, chosen);
   interlude::AddJournalCommand(app, chosen);
+  interlude::AddModelCommand(app, chosen);
   interlude::AddKeysCommand(app, chosen);
   interlude::AddDoctorCommand(app, chosen);
   for (const char* name : {"run", "coordinator", "worker", "keys"})
     app.get_subcommand(name)->group("Train");
-  for (const char* name : {"doctor", "report", "trace", "journal", "bench", "config"})
+  for (const char* name : {"doctor", "report", "trace", "journal", "bench", "config", "model"})
     app.get_subcommand(name)->group("Look");
   app.require_subcommand(1);
   app.set_version_flag("--version", interlude::kSoftwareVersion);

@@ -12,6 +12,8 @@
 #include "cli/programs.h"
 #include "cli/run_options.h"
 #include "cli/supervisor.h"
+#include "model/model_parameters.h"
+#include "model/pretrained.h"
 
 namespace interlude {
 namespace {
@@ -22,6 +24,17 @@ struct Prepared {
   std::string worker_program;
   std::string log_directory;
 };
+
+// The workers are on this machine, so the file has to be, unless the run has its base already.
+Status CheckPretrained(const ModelConfig& model, const std::string& directory) {
+  std::error_code error;
+  if (model.pretrained.empty() ||
+      std::filesystem::exists(std::filesystem::path(directory) / "run.db", error)) {
+    return OkStatus();
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(std::vector<ModelParameter> parameters, ModelParameters(model));
+  return PretrainedWeights::Open(model, std::move(parameters)).status();
+}
 
 // Everything that can be wrong is found here, before a process is started.
 StatusOr<Prepared> Prepare(const RunOptions& options) {
@@ -39,6 +52,7 @@ StatusOr<Prepared> Prepare(const RunOptions& options) {
         options.http);
   }
   INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(options.config));
+  INTERLUDE_RETURN_IF_ERROR(CheckPretrained(prepared.config.model, options.directory));
   INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(options.directory));
   INTERLUDE_ASSIGN_OR_RETURN(prepared.own_program, OwnProgram());
   INTERLUDE_ASSIGN_OR_RETURN(prepared.worker_program, WorkerProgram());

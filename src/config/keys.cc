@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "config/model_presets.h"
 #include "config/nearest.h"
 
 namespace interlude {
@@ -95,6 +96,24 @@ Key NamedChoice(std::string_view name, Field field, std::vector<std::string_view
   return key;
 }
 
+/// Sets the keys that the preset stands for as well.
+Key PresetKey() {
+  Key key{
+      .full_name = "model.preset",
+      .comment =
+          "a ViT by name (interlude model list): sets kind, image_size, channels, patch_size, "
+          "hidden_size, layers, heads, mlp_size and layer_norm_epsilon where they are not given",
+      .type = KeyType::kChoice};
+  key.choices = {""};
+  key.choices.insert(key.choices.end(), AllPresets().begin(), AllPresets().end());
+  key.get = [](const RunConfig& config) { return KeyValue(config.model.preset); };
+  key.set = [](const KeyValue& value, RunConfig& config) {
+    const std::string& name = std::get<std::string>(value);
+    if (!ApplyPreset(name, config.model)) config.model.preset.clear();
+  };
+  return key;
+}
+
 constexpr uint64_t kMillion = 1'000'000;
 constexpr uint64_t kLargestTomlInteger = 9'223'372'036'854'775'807u;
 
@@ -104,6 +123,7 @@ const std::vector<Key>& Table() {
     Integer(MEMBER(seed), 0, kLargestTomlInteger, "everything random in the run follows from it"),
     Integer(MEMBER(threads), 0, 1024, "threads of each process; 0: the usable cores divided among the processes on a machine"),
 
+    PresetKey(),
     Choice(MEMBER(model.kind), {"vit", "convnet", "synthetic"}, "synthetic: no training, parameters move pseudo-randomly"),
     Integer(MEMBER(model.image_size), 1, 4096, "pixels a side"),
     Integer(MEMBER(model.channels), 1, 16, "colors of the images"),
@@ -113,6 +133,12 @@ const std::vector<Key>& Table() {
     Integer(MEMBER(model.heads), 1, 1024, "attention heads; vit"),
     Integer(MEMBER(model.mlp_size), 1, kMillion, "width of the hidden layer of each MLP; vit"),
     Integer(MEMBER(model.classes), 2, kMillion, "classes to tell apart"),
+    Number(MEMBER(model.layer_norm_epsilon), 1e-30, 1, "keeps layer norms finite: 1e-6 in timm, torchvision and the presets, 1e-12 in many models of Hugging Face; vit"),
+    Rate(MEMBER(model.dropout), "share of the values dropped while training: after the embedding, attention and both layers of each MLP; vit"),
+    Rate(MEMBER(model.stochastic_depth), "share of the samples that skip a branch of the last layer while training, in proportion less in those before; vit"),
+    OptionalText(MEMBER(model.pretrained), "first parameters from this safetensors file, directory or index (docs/models.md), on at least one worker's machine; empty: made from the seed; vit"),
+    Simple(KeyType::kBoolean, MEMBER(model.new_head), "the classifier begins anew even where the pretrained one has as many classes"),
+    Simple(KeyType::kBoolean, MEMBER(model.allow_missing), "run even where more than the classifier isn't in the pretrained file, or the file holds more than the model"),
     Integer(MEMBER(model.synthetic_params), 1, 100'000 * kMillion, "parameters; synthetic"),
     Number(MEMBER(model.synthetic_step_ms), 0, 3.6e6, "time that each local step takes, in ms; synthetic"),
     Number(MEMBER(model.synthetic_cpu_ms), 0, 3.6e6, "CPU time of each local step, in ms, divided among threads that spin until all are done; synthetic"),

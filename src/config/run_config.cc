@@ -143,6 +143,24 @@ Status ApplyEntry(const TomlEntry& entry, const Source& source, RunConfig& confi
   return is_section ? UnknownSection(entry, source) : UnknownKey(entry, source);
 }
 
+constexpr std::string_view kPresetKey = "model.preset";
+
+/// All entries in their order, but a preset gives way to every other key.
+template <typename SourceOf>
+Status ApplyEntries(const std::vector<TomlEntry>& entries, const SourceOf& source_of,
+                    RunConfig& config) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    // What is wrong with it is said below, in its turn.
+    if (entries[i].key == kPresetKey) (void)ApplyEntry(entries[i], source_of(i), config);
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    RunConfig scratch;
+    RunConfig& target = entries[i].key == kPresetKey ? scratch : config;
+    INTERLUDE_RETURN_IF_ERROR(ApplyEntry(entries[i], source_of(i), target));
+  }
+  return OkStatus();
+}
+
 /// The place of the last entry that sets one of the two keys; without one, the source alone.
 std::string AtEither(const std::vector<TomlEntry>& entries, const Source& source,
                      std::string_view a, std::string_view b) {
@@ -168,6 +186,10 @@ Status CheckTogether(const RunConfig& config, const std::vector<TomlEntry>& entr
         require_multiple("model.hidden_size", model.hidden_size, "model.heads", model.heads));
     INTERLUDE_RETURN_IF_ERROR(require_multiple("model.image_size", model.image_size,
                                                "model.patch_size", model.patch_size));
+  }
+  if (model.kind != ModelKind::kVit && !model.pretrained.empty()) {
+    return InvalidArgumentError("model.pretrained is for model.kind = \"vit\" alone{}",
+                                AtEither(entries, source, "model.pretrained", "model.kind"));
   }
   const double bound = config.outer.norm_bound;
   if (bound > 0 && bound < 1) {
@@ -215,22 +237,25 @@ StatusOr<RunConfig> ParseRunConfig(std::string_view toml_text, std::string_view 
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<TomlEntry> entries, ReadTomlText(toml_text, source));
   RunConfig config;
   const Source place{.name = source};
-  for (const TomlEntry& entry : entries) {
-    INTERLUDE_RETURN_IF_ERROR(ApplyEntry(entry, place, config));
-  }
+  INTERLUDE_RETURN_IF_ERROR(ApplyEntries(
+      entries, [&](size_t) -> const Source& { return place; }, config));
   INTERLUDE_RETURN_IF_ERROR(CheckTogether(config, entries, place));
   return config;
 }
 
 Status ApplySettings(const std::vector<std::string>& settings, RunConfig& config) {
   RunConfig changed = config;
-  std::string all;
+  std::vector<TomlEntry> entries;
   for (const std::string& setting : settings) {
-    INTERLUDE_ASSIGN_OR_RETURN(const TomlEntry entry, ReadSetting(setting));
-    const std::string name = fmt::format("setting '{}'", setting);
-    INTERLUDE_RETURN_IF_ERROR(ApplyEntry(entry, Source{.name = name, .has_lines = false}, changed));
-    all += fmt::format("{}{}", all.empty() ? "settings " : " ", setting);
+    INTERLUDE_ASSIGN_OR_RETURN(entries.emplace_back(), ReadSetting(setting));
   }
+  std::string name;
+  const auto source_of = [&](size_t i) {
+    name = fmt::format("setting '{}'", settings[i]);
+    return Source{.name = name, .has_lines = false};
+  };
+  INTERLUDE_RETURN_IF_ERROR(ApplyEntries(entries, source_of, changed));
+  const std::string all = fmt::format("settings {}", fmt::join(settings, " "));
   INTERLUDE_RETURN_IF_ERROR(CheckTogether(changed, {}, Source{.name = all, .has_lines = false}));
   config = changed;
   return OkStatus();

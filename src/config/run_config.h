@@ -22,6 +22,7 @@ enum class PersistenceMode { kOnDemand, kEveryRound };
 
 /// [model]
 struct ModelConfig {
+  std::string preset;                // config/model_presets.h; empty: none
   ModelKind kind = ModelKind::kVit;  // "vit", "convnet", "synthetic"
   // vit
   uint32_t image_size = 28;  // pixels a side
@@ -32,6 +33,13 @@ struct ModelConfig {
   uint32_t heads = 4;
   uint32_t mlp_size = 128;
   uint32_t classes = 10;
+  double layer_norm_epsilon = 1e-12;  // added to the variance in each layer norm; vit
+  double dropout = 0;                 // share of the values set to 0 while training; vit
+  double stochastic_depth = 0;        // share of samples that skip the last layer's branches; vit
+  // The first parameters; all a safetensors file, a directory of one, or an index of several; vit
+  std::string pretrained;      // empty: made from the seed
+  bool new_head = false;       // also where the file has one for as many classes
+  bool allow_missing = false;  // though more than the head is not in the file
   // synthetic
   uint64_t synthetic_params = 1'000'000;
   double synthetic_step_ms = 1.0;  // time each local step takes, or longer where the below do
@@ -128,12 +136,14 @@ struct RunConfig {
 /// ("examples/fashion_mnist.toml"). InvalidArgument, for the first fault in the text, with file,
 /// line, column and key: for an unknown key the nearest known one; for a value out of range the
 /// range; for a wrong type the type; for values that do not fit together (hidden_size and heads)
-/// both keys. The keys stand in config/keys.cc.
+/// both keys. The keys stand in config/keys.cc. model.preset gives way to every other key that the
+/// text names, wherever it stands.
 StatusOr<RunConfig> ParseRunConfig(std::string_view toml_text, std::string_view source);
 
 /// Applies "round.codec=fp32" settings in order on top of `config` (the value in TOML syntax; bare
-/// words count as strings). Same errors as ParseRunConfig, with the setting as the source. Whether
-/// values fit together is judged after the last setting. On an error `config` is unchanged.
+/// words count as strings); model.preset before the others. Same errors as ParseRunConfig, with the
+/// setting as the source. Whether values fit together is judged after the last setting. On an error
+/// `config` is unchanged.
 Status ApplySettings(const std::vector<std::string>& settings, RunConfig& config);
 
 /// Every key with its comment, range and the value in `config`, as TOML that ParseRunConfig reads

@@ -48,6 +48,7 @@ RunConfig RandomConfig(Rng& rng) {
   config.model.hidden_size = config.model.heads * (1 + static_cast<uint32_t>(rng.Below(100)));
   config.model.patch_size = 1 + static_cast<uint32_t>(rng.Below(16));
   config.model.image_size = config.model.patch_size * (1 + static_cast<uint32_t>(rng.Below(100)));
+  if (config.model.kind != ModelKind::kVit) config.model.pretrained.clear();
   if (config.outer.norm_bound < 1) config.outer.norm_bound = 0;
   config.round.chunk_params = 64 * (1 + rng.Below(1u << 22));
   return config;

@@ -28,7 +28,8 @@ Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
     return InvalidArgumentError("worker {} offers {} chunk hashes for a layout with {} chunks",
                                 worker, message.chunk_hashes.size(), num_chunks);
   }
-  INTERLUDE_RETURN_IF_ERROR(machine_.WorkerReady(worker, num_chunks, shared_.clock.Now()));
+  INTERLUDE_RETURN_IF_ERROR(
+      machine_.WorkerReady(worker, num_chunks, shared_.clock.Now(), message.may_provide));
   members_[worker].offered_hashes = std::move(message.chunk_hashes);
   book_.WorkerAccount(worker, std::move(message.account));
   book_.Ready(worker, message.threads);

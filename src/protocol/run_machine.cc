@@ -48,7 +48,8 @@ StatusOr<WorkerId> RunMachine::Join(std::optional<WorkerId> requested, Nanosecon
   return worker;
 }
 
-Status RunMachine::WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds now) {
+Status RunMachine::WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds now,
+                               bool may_provide_base) {
   INTERLUDE_RETURN_IF_ERROR(CheckPresent(worker));
   if (stage_ == Stage::kFinishing) {
     return UnavailableError("worker {} is ready too late: the run is finishing", worker);
@@ -61,6 +62,7 @@ Status RunMachine::WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds
   }
   INTERLUDE_RETURN_IF_ERROR(membership_.Ready(worker));
   num_chunks_ = num_chunks;
+  if (!may_provide_base) without_base_.insert(worker);
   if (stage_ == Stage::kRounds) actions_.emplace_back(CatchUp{.worker = worker});
   Advance(now);
   return OkStatus();
@@ -115,6 +117,7 @@ void RunMachine::WorkerLeft(WorkerId worker, Nanoseconds now) {
 
 void RunMachine::Forget(WorkerId worker, Nanoseconds now) {
   away_.erase(worker);
+  without_base_.erase(worker);
   for (const auto& round : open_) round->exchange.MemberLeft(worker, now);
   final_evaluation_.erase(worker);
 }
@@ -228,9 +231,20 @@ void RunMachine::Gather(Nanoseconds now) {
     return;
   }
   stage_ = Stage::kAwaitingBase;
-  if (base_from_) return;
-  base_from_ = ready.front();
-  actions_.emplace_back(AskForBase{.worker = *base_from_});
+  if (!base_from_) AskForFirstBase(ready);
+}
+
+void RunMachine::AskForFirstBase(const std::vector<WorkerId>& ready) {
+  for (const WorkerId worker : ready) {
+    if (without_base_.contains(worker)) continue;
+    base_from_ = worker;
+    actions_.emplace_back(AskForBase{.worker = worker});
+    return;
+  }
+  EndRunWith(FailedPreconditionError(
+      "none of the {} worker(s) has the pretrained model that the first base is to be made of: "
+      "model.pretrained must be there on the machine of at least one of them",
+      ready.size()));
 }
 
 void RunMachine::EndRunWith(Status status) {

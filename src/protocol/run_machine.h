@@ -61,8 +61,11 @@ class RunMachine {
   /// Errors as Membership::Join; Unavailable once the last round is committed.
   StatusOr<WorkerId> Join(std::optional<WorkerId> requested, Nanoseconds now);
   /// The worker's layout is the run's; `num_chunks` is that layout's number of chunks, the same
-  /// from all (else InvalidArgument). While rounds run it is asked to catch up beside them.
-  Status WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds now);
+  /// from all (else InvalidArgument). While rounds run it is asked to catch up beside them. The
+  /// first base is asked only of one that `may_provide_base`; the run ends where all are there and
+  /// none may.
+  Status WorkerReady(WorkerId worker, uint32_t num_chunks, Nanoseconds now,
+                     bool may_provide_base = true);
   /// The first base is complete and stored. FailedPrecondition from any but the worker that was
   /// asked.
   Status BaseReceived(WorkerId worker, Nanoseconds now);
@@ -143,6 +146,7 @@ class RunMachine {
   Status CheckPresent(WorkerId worker) const;
   void Advance(Nanoseconds now);
   void Gather(Nanoseconds now);
+  void AskForFirstBase(const std::vector<WorkerId>& ready);
   void EndRunWith(Status status);
   /// Nothing waits for it any more, and nothing of what it says counts.
   void Forget(WorkerId worker, Nanoseconds now);
@@ -192,6 +196,7 @@ class RunMachine {
   Stage stage_ = Stage::kGathering;
   Membership membership_;
   uint32_t num_chunks_ = 0;            // 0 until the first worker is ready
+  std::set<WorkerId> without_base_;    // may not provide the first base
   std::optional<WorkerId> base_from_;  // who was asked for the base
   bool base_received_ = false;
   Rounds open_;        // oldest first

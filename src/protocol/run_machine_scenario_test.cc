@@ -29,6 +29,31 @@ TEST(RunMachineScenario, TheBaseIsAskedForAgainWhenItsGiverIsLost) {
   EXPECT_EQ(run.machine().BaseReceived(1, run.Tick()).code(), StatusCode::kFailedPrecondition);
 }
 
+TEST(RunMachineScenario, TheBaseIsAskedOfOneThatMayProvideIt) {
+  Story run({.workers = 3}, 1);
+  for (const WorkerId w : {0, 1, 2}) run.Join(w);
+  run.Ready(0, false);
+  run.Ready(1, false);
+  EXPECT_THAT(run.Ready(2), ElementsAre("AskForBase 2"));
+  // Whoever comes in the place of one that could not may be able to.
+  run.Left(2);
+  run.Left(0);
+  run.Join(0);
+  run.Join(2);
+  EXPECT_THAT(run.Ready(2, false), IsEmpty());
+  EXPECT_THAT(run.Ready(0), ElementsAre("AskForBase 0"));
+}
+
+TEST(RunMachineScenario, ARunWithoutAnybodyWhoMayProvideTheBaseEndsAndSaysWhy) {
+  Story run({.workers = 2}, 1);
+  for (const WorkerId w : {0, 1}) run.Join(w);
+  run.Ready(0, false);
+  EXPECT_EQ(run.machine().stage(), Stage::kGathering);
+  EXPECT_THAT(run.Ready(1, false), ElementsAre(HasSubstr("EndRun")));
+  EXPECT_EQ(run.machine().stage(), Stage::kEnded);
+  EXPECT_THAT(run.machine().CaughtUp(0, 0, run.Tick()).message(), HasSubstr("model.pretrained"));
+}
+
 TEST(RunMachineScenario, ABaseInTransitOutlivesTheLossOfAnotherWorkerAndIsNotAskedForTwice) {
   Story run({.workers = 2}, 1);
   for (const WorkerId w : {0, 1}) {

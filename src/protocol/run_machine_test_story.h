@@ -25,7 +25,9 @@ class Story {
     EXPECT_TRUE(joined.ok()) << joined.status().ToString();
     return run_.Carry();
   }
-  Texts Ready(WorkerId w) { return Take(machine().WorkerReady(w, chunks_, run_.Tick())); }
+  Texts Ready(WorkerId w, bool may_provide_base = true) {
+    return Take(machine().WorkerReady(w, chunks_, run_.Tick(), may_provide_base));
+  }
   Texts CaughtUp(WorkerId w, uint32_t round) {
     return Take(machine().CaughtUp(w, round, run_.Tick()));
   }

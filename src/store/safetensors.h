@@ -49,9 +49,13 @@ struct SafetensorsHeader {
 /// does.
 StatusOr<SafetensorsHeader> ReadSafetensorsHeader(const std::string& path);
 
-/// Reads one fp32 tensor's values into `out`. InvalidArgument when it is not F32 or the size
-/// differs, DataLoss when the file has become shorter than its header says.
-Status ReadSafetensorsF32(const std::string& path, const SafetensorsHeader& header,
-                          const SafetensorsEntry& entry, std::span<float> out);
+/// Whether ReadSafetensorsFloats reads the type: F32, F16, BF16.
+bool IsSafetensorsFloat(std::string_view dtype);
+
+/// Reads the tensor's values from `first` on into `out`, exactly, and takes no other memory.
+/// InvalidArgument when the type is none that IsSafetensorsFloat knows or the tensor has fewer
+/// values, DataLoss when the file has become shorter than its header says.
+Status ReadSafetensorsFloats(const std::string& path, const SafetensorsHeader& header,
+                             const SafetensorsEntry& entry, uint64_t first, std::span<float> out);
 
 }  // namespace interlude

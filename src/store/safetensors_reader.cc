@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <tuple>
 
 #include "store/file.h"
+#include "store/half_floats.h"
+#include "store/little_endian.h"
 #include "store/safetensors.h"
+#include "store/strict_json.h"
 
 namespace interlude {
 namespace {
 
 using Json = nlohmann::json;
-
-/// Deeper nesting than any header needs; the reference parser stops at 128 as well.
-constexpr int kMaxJsonDepth = 128;
 
 /// Bits of one value, or nothing for a type that the format does not know.
 std::optional<uint64_t> DtypeBits(std::string_view dtype) {
@@ -32,50 +30,6 @@ std::optional<uint64_t> DtypeBits(std::string_view dtype) {
   }
   if (dtype == "C64") return 64;
   return std::nullopt;
-}
-
-/// Sees every key while the text is parsed; the finished tree would no longer show a repeated one.
-class KeyWatcher {
- public:
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-    if (!problem_.empty()) return false;
-    if (depth > kMaxJsonDepth) {
-      problem_ = fmt::format("it is nested deeper than {}", kMaxJsonDepth);
-    } else if (event == Json::parse_event_t::object_start) {
-      keys_.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
-      keys_.pop_back();
-    } else if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys_.back().insert(key).second)
-        problem_ = fmt::format("the key {:?} occurs twice", key);
-    }
-    return problem_.empty();
-  }
-  const std::string& problem() const { return problem_; }
-
- private:
-  std::vector<std::set<std::string>> keys_;  // of each open object
-  std::string problem_;
-};
-
-/// What nlohmann accepts beyond JSON is refused first: a zero byte as the end, a byte order mark.
-StatusOr<Json> ParseHeaderText(const std::string& text) {
-  if (text.find('\0') != std::string::npos) return DataLossError("it contains a zero byte");
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || text[first] != '{')
-    return DataLossError("it is no JSON object");
-  KeyWatcher watcher;
-  Json json;
-  try {
-    json = Json::parse(text, [&](int depth, Json::parse_event_t event, Json& parsed) {
-      return watcher(depth, event, parsed);
-    });
-  } catch (const Json::exception& error) {
-    return DataLossError("it is no JSON: {}", error.what());
-  }
-  if (!watcher.problem().empty()) return DataLossError("{}", watcher.problem());
-  return json;
 }
 
 StatusOr<std::map<std::string, std::string>> ReadMetadata(const Json& json) {
@@ -197,9 +151,18 @@ StatusOr<SafetensorsHeader> ReadOpenFile(const FileDescriptor& file, const std::
   std::string text(header_bytes, ' ');
   INTERLUDE_RETURN_IF_ERROR(
       ReadFullyAt(file, sizeof(header_bytes), std::as_writable_bytes(std::span(text)), path));
-  auto json = ParseHeaderText(text);
+  auto json = ParseStrictJson(text);
   if (!json.ok()) return json.status().WithContext("header");
   return InterpretHeader(*json, data_begin, file_bytes);
+}
+
+/// Value i, of the two-byte ones in the back half, is read before anything is written over it.
+template <typename Convert>
+void Widen(Convert convert, std::span<float> out) {
+  const std::span<const std::byte> halves = std::as_bytes(out).last(out.size() * sizeof(uint16_t));
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] = convert(Get<uint16_t>(halves, i * sizeof(uint16_t)));
+  }
 }
 
 }  // namespace
@@ -211,18 +174,31 @@ StatusOr<SafetensorsHeader> ReadSafetensorsHeader(const std::string& path) {
   return header;
 }
 
-Status ReadSafetensorsF32(const std::string& path, const SafetensorsHeader& header,
-                          const SafetensorsEntry& entry, std::span<float> out) {
-  if (entry.dtype != "F32") {
-    return InvalidArgumentError("{}: tensor {} is {}, but F32 was to be read", path, entry.name,
-                                entry.dtype);
+bool IsSafetensorsFloat(std::string_view dtype) {
+  return dtype == "F32" || dtype == "F16" || dtype == "BF16";
+}
+
+Status ReadSafetensorsFloats(const std::string& path, const SafetensorsHeader& header,
+                             const SafetensorsEntry& entry, uint64_t first, std::span<float> out) {
+  if (!IsSafetensorsFloat(entry.dtype)) {
+    return InvalidArgumentError("{}: tensor {} is {}, but only F32, F16 and BF16 are read", path,
+                                entry.name, entry.dtype);
   }
-  if (entry.end - entry.begin != out.size_bytes()) {
-    return InvalidArgumentError("{}: tensor {} has {} bytes, but {} values were to be read", path,
-                                entry.name, entry.end - entry.begin, out.size());
+  const size_t value_bytes = entry.dtype == "F32" ? sizeof(float) : sizeof(uint16_t);
+  const uint64_t count = (entry.end - entry.begin) / value_bytes;
+  if (first > count || out.size() > count - first) {
+    return InvalidArgumentError("{}: tensor {} has {} values, but {} from {} on were to be read",
+                                path, entry.name, count, out.size(), first);
   }
   INTERLUDE_ASSIGN_OR_RETURN(const FileDescriptor file, OpenFile(path, O_RDONLY));
-  return ReadFullyAt(file, header.data_begin + entry.begin, std::as_writable_bytes(out), path);
+  // Two-byte values are read into the back half and widened from the front on, without other
+  // memory.
+  const std::span<std::byte> bytes = std::as_writable_bytes(out).last(out.size() * value_bytes);
+  INTERLUDE_RETURN_IF_ERROR(
+      ReadFullyAt(file, header.data_begin + entry.begin + first * value_bytes, bytes, path));
+  if (entry.dtype == "F16") Widen(FromFloat16, out);
+  if (entry.dtype == "BF16") Widen(FromBfloat16, out);
+  return OkStatus();
 }
 
 }  // namespace interlude

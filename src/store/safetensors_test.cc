@@ -72,7 +72,7 @@ TEST_F(Safetensors, WhatIsWrittenIsReadBack) {
     EXPECT_EQ(entry.dtype, "F32");
     EXPECT_EQ(entry.shape, parameter.shape);
     std::vector<float> values(parameter.count);
-    ASSERT_TRUE(ReadSafetensorsF32(path_, *header, entry, values).ok());
+    ASSERT_TRUE(ReadSafetensorsFloats(path_, *header, entry, 0, values).ok());
     const auto expected = std::span(kSmallValues).subspan(parameter.offset, parameter.count);
     EXPECT_EQ(values, std::vector<float>(expected.begin(), expected.end()));
   }
@@ -216,16 +216,22 @@ TEST_F(Safetensors, AHeaderLengthBeyondTheLimitIsRefusedBeforeItIsRead) {
 TEST_F(Safetensors, ReadingValuesChecksTypeSizeAndFile) {
   WriteSmall();
   const auto header = ReadSafetensorsHeader(path_).value();
-  std::vector<float> five(5), six(6);
-  EXPECT_THAT(ReadSafetensorsF32(path_, header, header.entries[0], five).message(),
-              HasSubstr("tensor b.weight has 24 bytes, but 5 values"));
+  std::vector<float> six(6), seven(7);
+  const SafetensorsEntry& entry = header.entries[0];
+  EXPECT_THAT(ReadSafetensorsFloats(path_, header, entry, 0, seven).message(),
+              HasSubstr("tensor b.weight has 6 values, but 7 from 0 on"));
+  EXPECT_THAT(ReadSafetensorsFloats(path_, header, entry, 1, six).message(),
+              HasSubstr("6 from 1 on"));
+  EXPECT_FALSE(ReadSafetensorsFloats(path_, header, entry, ~uint64_t{0}, six).ok());
+  std::vector<float> two(2);
+  ASSERT_TRUE(ReadSafetensorsFloats(path_, header, entry, 3, two).ok());
+  EXPECT_THAT(two, ElementsAre(4, 5));
   SafetensorsEntry integers = header.entries[0];
   integers.dtype = "I32";
-  EXPECT_THAT(ReadSafetensorsF32(path_, header, integers, six).message(),
-              HasSubstr("is I32, but F32"));
+  EXPECT_THAT(ReadSafetensorsFloats(path_, header, integers, 0, six).message(),
+              HasSubstr("is I32, but only F32"));
   std::filesystem::resize_file(path_, header.data_begin + 10);
-  EXPECT_EQ(ReadSafetensorsF32(path_, header, header.entries[0], six).code(),
-            StatusCode::kDataLoss);
+  EXPECT_EQ(ReadSafetensorsFloats(path_, header, entry, 0, six).code(), StatusCode::kDataLoss);
 }
 
 TEST_F(Safetensors, AbsentFilesAndDirectoriesAreNamed) {

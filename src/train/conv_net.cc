@@ -22,7 +22,7 @@ class ConvNet final : public Model {
         hidden_(parameters, "hidden"),
         classifier_(parameters, "classifier") {}
 
-  at::Tensor Forward(const at::Tensor& images) const override {
+  at::Tensor Forward(const at::Tensor& images, StepNoise*) const override {
     at::Tensor x = Convolve(images, conv1_);
     x = Convolve(x, conv2_);
     x = at::linear(x.flatten(1), hidden_.weight, hidden_.bias).relu();

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "model/model_parameters.h"
 #include "train/flat_parameters.h"
-#include "train/model_parameters.h"
 
 namespace interlude {
 

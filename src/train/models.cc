@@ -4,11 +4,10 @@
 
 namespace interlude {
 
-std::unique_ptr<Model> CreateModel(const ModelConfig& config, const ModelOptions& options,
-                                   FlatParameters& parameters) {
+std::unique_ptr<Model> CreateModel(const ModelConfig& config, FlatParameters& parameters) {
   switch (config.kind) {
     case ModelKind::kVit:
-      return CreateVit(config, options, parameters);
+      return CreateVit(config, parameters);
     case ModelKind::kConvNet:
       return CreateConvNet(parameters);
     case ModelKind::kSynthetic:

@@ -8,6 +8,7 @@
 
 #include "config/run_config.h"
 #include "train/flat_parameters.h"
+#include "train/step_noise.h"
 
 namespace interlude {
 
@@ -15,22 +16,18 @@ namespace interlude {
 class Model {
  public:
   virtual ~Model() = default;
-  /// `images` is fp32 [batch, channels, height, width]; returns logits, fp32 [batch, classes].
-  virtual at::Tensor Forward(const at::Tensor& images) const = 0;
-};
-
-struct ModelOptions {
-  /// Added to the variance in each layer norm of a ViT; the default is that of Hugging Face's ViT.
-  double layer_norm_epsilon = 1e-12;
+  /// `images` is fp32 [batch, channels, height, width]; returns logits, fp32 [batch, classes]. With
+  /// `noise` as a training step computes them, where the model has dropout or stochastic depth.
+  virtual at::Tensor Forward(const at::Tensor& images, StepNoise* noise) const = 0;
+  /// As the model is used and scored: nothing in it is random.
+  at::Tensor Forward(const at::Tensor& images) const { return Forward(images, nullptr); }
 };
 
 /// A model whose parameters are views of `parameters`, laid out by ModelLayout of the same
 /// configuration. `parameters` must outlive it. Aborts for kSynthetic, which ModelLayout refuses.
-std::unique_ptr<Model> CreateModel(const ModelConfig& config, const ModelOptions& options,
-                                   FlatParameters& parameters);
+std::unique_ptr<Model> CreateModel(const ModelConfig& config, FlatParameters& parameters);
 
-std::unique_ptr<Model> CreateVit(const ModelConfig& config, const ModelOptions& options,
-                                 FlatParameters& parameters);
+std::unique_ptr<Model> CreateVit(const ModelConfig& config, FlatParameters& parameters);
 std::unique_ptr<Model> CreateConvNet(FlatParameters& parameters);
 
 }  // namespace interlude

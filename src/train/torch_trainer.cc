@@ -5,11 +5,12 @@
 #include <cmath>
 #include <exception>
 
+#include "model/model_parameters.h"
 #include "train/device.h"
 #include "train/device_model_copy.h"
+#include "train/first_parameters.h"
 #include "train/image_data.h"
 #include "train/local_optimizer.h"
-#include "train/model_parameters.h"
 #include "train/models.h"
 #include "train/non_finite.h"
 #include "train/schedule.h"
@@ -64,20 +65,30 @@ NamedMemory NameImages(const ImageSet& images) {
 class TorchTrainer final : public LocalTrainer {
  public:
   TorchTrainer(const RunConfig& config, const TrainDevice& device, Layout layout,
-               const std::vector<ModelParameter>& tensors, ImageData data, ShardedOrder order)
+               const std::vector<ModelParameter>& tensors, ImageData data, ShardedOrder order,
+               uint32_t worker)
       : config_(config),
         device_(device),
         data_(std::move(data)),
         data_names_{NameImages(data_.train), NameImages(data_.test)},
         order_(std::move(order)),
+        worker_(worker),
         parameters_(std::move(layout), device),
-        model_(CreateModel(config.model, ModelOptions(), parameters_)),
-        optimizer_(CreateLocalOptimizer(config.train, tensors, parameters_)) {
-    Initialize(tensors);
+        model_(CreateModel(config.model, parameters_)),
+        optimizer_(CreateLocalOptimizer(config.train, tensors, parameters_)) {}
+
+  // Before anything else.
+  Status Initialize() {
+    INTERLUDE_ASSIGN_OR_RETURN(first_parameters_, FillFirstParameters(config_, parameters_));
+    return OkStatus();
   }
 
   const Layout& layout() const override { return parameters_.layout(); }
   std::span<float> parameters() override { return parameters_.span(); }
+
+  bool MayProvideBase() const override {
+    return first_parameters_ != FirstParameters::kPlaceholder;
+  }
 
   StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& round) override {
     using Copy = std::unique_ptr<ModelCopy>;
@@ -100,23 +111,6 @@ class TorchTrainer final : public LocalTrainer {
   }
 
  private:
-  // One tensor at a time where the values aren't in host memory.
-  void Initialize(const std::vector<ModelParameter>& tensors) {
-    if (device_.in_host_memory) {
-      InitializeParameters(tensors, layout(), config_.seed, parameters_.span());
-      return;
-    }
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const ParameterSpec& spec = layout().parameters()[i];
-      std::vector<float> values(spec.count);
-      InitializeTensor(tensors, i, config_.seed, values);
-      const auto count = static_cast<int64_t>(spec.count);
-      parameters_.values()
-          .narrow(0, static_cast<int64_t>(spec.offset), count)
-          .copy_(at::from_blob(values.data(), {count}, at::kFloat));
-    }
-  }
-
   StatusOr<TrainResult> Train(const TrainRequest& request, const StepCallback& on_step) {
     TrainResult result;
     for (uint32_t done = 0; done < request.local_steps; ++done) {
@@ -138,7 +132,9 @@ class TorchTrainer final : public LocalTrainer {
   // that is not finite leaves the parameters as they are.
   StatusOr<double> Step(uint64_t step, uint32_t round) {
     const Batch batch = MakeBatch(data_.train, order_.Batch(step));
-    const at::Tensor loss = at::cross_entropy_loss(model_->Forward(batch.images), batch.labels);
+    StepNoise noise(StepSeed(config_.seed, worker_, step));
+    const at::Tensor logits = model_->Forward(batch.images, &noise);
+    const at::Tensor loss = at::cross_entropy_loss(logits, batch.labels);
     const double value = loss.item<float>();
     if (!std::isfinite(value)) return NonFiniteLoss(value, step, round);
     parameters_.gradient().zero_();
@@ -219,9 +215,11 @@ class TorchTrainer final : public LocalTrainer {
   const ImageData data_;
   const std::array<NamedMemory, 2> data_names_;
   ShardedOrder order_;
+  const uint32_t worker_;
   FlatParameters parameters_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<LocalOptimizer> optimizer_;
+  FirstParameters first_parameters_ = FirstParameters::kMade;
 };
 
 StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, const TrainDevice& device,
@@ -234,8 +232,10 @@ StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, const Tr
   INTERLUDE_ASSIGN_OR_RETURN(
       ShardedOrder order,
       ShardedOrder::Create(data.train.size(), config.train.batch, config.seed, worker, workers));
-  return std::unique_ptr<LocalTrainer>(std::make_unique<TorchTrainer>(
-      config, device, std::move(layout), tensors, std::move(data), std::move(order)));
+  auto trainer = std::make_unique<TorchTrainer>(config, device, std::move(layout), tensors,
+                                                std::move(data), std::move(order), worker);
+  INTERLUDE_RETURN_IF_ERROR(trainer->Initialize());
+  return std::unique_ptr<LocalTrainer>(std::move(trainer));
 }
 
 }  // namespace

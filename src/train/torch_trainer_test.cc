@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
+#include "model/test_checkpoint.h"
 #include "train/test_images.h"
 #include "train/trainer_factory.h"
 
@@ -199,6 +201,62 @@ TEST_P(TorchTrainerTest, AModelThatDoesNotFitTheDataIsRefused) {
   config_.model.kind = ModelKind::kSynthetic;
   EXPECT_EQ(FactoryError().code(), StatusCode::kInvalidArgument);
 }
+
+class PretrainedTrainerTest : public TorchTrainerTest {
+ protected:
+  void SetUp() override {
+    TorchTrainerTest::SetUp();
+    config_.model.pretrained = testing::TempDir() + "/trainer_pretrained.safetensors";
+    std::filesystem::remove(config_.model.pretrained);
+  }
+  void WriteFile() {
+    WriteCheckpoint(config_.model.pretrained,
+                    CheckpointTensors(WeightNaming::kTorchvision, config_.model, 7));
+  }
+};
+
+TEST_P(PretrainedTrainerTest, TheFilesValuesAreTheFirstParametersHereAndOnADevice) {
+  WriteFile();
+  const auto trainer = Make();
+  EXPECT_TRUE(trainer->MayProvideBase());
+  const auto& specs = trainer->layout().parameters();
+  for (size_t i = 0; i < specs.size(); ++i) {
+    std::vector<float> expected(specs[i].count);
+    FillCheckpointValues(i, 7, expected);
+    const auto actual = trainer->parameters().subspan(specs[i].offset, specs[i].count);
+    ASSERT_TRUE(std::ranges::equal(actual, expected)) << specs[i].name;
+  }
+  // The CPU's tensors as if they were a device's.
+  const double loss = Train(*trainer, 0).mean_loss;
+  config_.train.device = "cpu_tensors";
+  EXPECT_EQ(Train(*Make(), 0).mean_loss, loss);
+}
+
+TEST_P(PretrainedTrainerTest, WithoutTheFileTheParametersAreAPlaceholder) {
+  EXPECT_FALSE(Make()->MayProvideBase());
+  config_.model.pretrained.clear();
+  EXPECT_TRUE(Make()->MayProvideBase());
+}
+
+TEST_P(PretrainedTrainerTest, ADamagedFileIsAnErrorAndNoPlaceholder) {
+  WriteFile();
+  std::filesystem::resize_file(config_.model.pretrained, 1000);
+  EXPECT_EQ(FactoryError().code(), StatusCode::kDataLoss);
+  EXPECT_THAT(FactoryError().message(), HasSubstr(config_.model.pretrained));
+}
+
+TEST_P(PretrainedTrainerTest, DropoutIsTheSameForOneSeed) {
+  config_.model.dropout = 0.2;
+  config_.model.stochastic_depth = 0.2;
+  WriteFile();
+  const auto first = Train(*Make(), 0);
+  EXPECT_EQ(Train(*Make(), 0).mean_loss, first.mean_loss);
+  config_.model.dropout = 0;
+  EXPECT_NE(Train(*Make(), 0).mean_loss, first.mean_loss);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, PretrainedTrainerTest, ::testing::Values(ModelKind::kVit),
+                         [](const auto&) { return "Vit"; });
 
 TEST_P(TorchTrainerTest, AMissingDataSetNamesThePackage) {
   config_.data.directory = "/absent";

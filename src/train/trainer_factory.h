@@ -12,7 +12,8 @@
 namespace interlude {
 
 /// A trainer for config.model (kVit, kConvNet) on config.data with the first parameters of
-/// config.seed: the same for every worker, on every machine. `worker` of `workers` chooses the
+/// config.seed, the same for every worker on every machine, or those of config.model.pretrained;
+/// where that isn't on this machine, it may not provide the base. `worker` of `workers` chooses the
 /// share of the training samples.
 ///
 /// Uses `threads` threads (at least 1) for LibTorch and OpenBLAS together; this holds for the whole
@@ -22,7 +23,8 @@ namespace interlude {
 /// activations of one batch, on config.train.device; the data set as bytes.
 ///
 /// FailedPrecondition where config.train.device isn't there (device.h); NotFound or DataLoss for
-/// the data set (image_data.h); InvalidArgument where model and data do not fit together, the batch
+/// the data set (image_data.h) and, where it is there, the pretrained model (model/pretrained.h);
+/// InvalidArgument where model and data do not fit together, the batch
 /// exceeds a worker's share, or config.model.kind is kSynthetic.
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTorchTrainer(const RunConfig& config, uint32_t worker,
                                                            uint32_t workers, int threads);

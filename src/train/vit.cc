@@ -1,6 +1,8 @@
 // Vision transformer (Dosovitskiy et al. 2021): patches to vectors, a class token before them,
 // layers that normalise before attention and before the two-layer perceptron, a classifier on the
-// class token.
+// class token. Dropout after the embedding and after every layer but query, key and value, as
+// there; stochastic depth (Huang et al. 2016) drops whole branches of a sample, in later layers
+// more often.
 
 #include <cmath>
 
@@ -45,8 +47,10 @@ VitLayer LayerLeaves(const ModelConfig& config, FlatParameters& parameters,
 
 class Vit final : public Model {
  public:
-  Vit(const ModelConfig& config, const ModelOptions& options, FlatParameters& parameters)
-      : epsilon_(options.layer_norm_epsilon),
+  Vit(const ModelConfig& config, FlatParameters& parameters)
+      : epsilon_(config.layer_norm_epsilon),
+        dropout_(config.dropout),
+        stochastic_depth_(config.stochastic_depth),
         hidden_(config.hidden_size),
         heads_(config.heads),
         patch_(config.patch_size),
@@ -65,15 +69,18 @@ class Vit final : public Model {
     classifier_ = Leaves(parameters, "classifier", {config.classes, hidden_});
   }
 
-  at::Tensor Forward(const at::Tensor& images) const override {
-    at::Tensor x = Embed(images);
+  at::Tensor Forward(const at::Tensor& images, StepNoise* noise) const override {
+    at::Tensor x = Drop(Embed(images), noise);
     const int64_t batch = x.size(0);
     const int64_t tokens = x.size(1);
     x = x.reshape({batch * tokens, hidden_});
-    for (const VitLayer& layer : layers_) {
-      x = x + Attend(Normalise(x, layer.norm_before), layer, batch, tokens);
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const VitLayer& layer = layers_[i];
+      const at::Tensor mixed = Attend(Normalise(x, layer.norm_before), layer, batch, tokens);
+      x = x + SkipSome(Drop(mixed, noise), i, batch, noise);
       const at::Tensor inner = at::gelu(Apply(layer.intermediate, Normalise(x, layer.norm_after)));
-      x = x + Apply(layer.output, inner);
+      const at::Tensor output = Apply(layer.output, Drop(inner, noise));
+      x = x + SkipSome(Drop(output, noise), i, batch, noise);
     }
     const at::Tensor first = x.view({batch, tokens, hidden_}).select(1, 0);
     return Apply(classifier_, Normalise(first, norm_));
@@ -82,6 +89,21 @@ class Vit final : public Model {
  private:
   static at::Tensor Apply(const Affine& affine, const at::Tensor& x) {
     return at::linear(x, affine.weight, affine.bias);
+  }
+
+  at::Tensor Drop(const at::Tensor& x, StepNoise* noise) const {
+    if (noise == nullptr || dropout_ == 0) return x;
+    return x * noise->Mask(x.sizes(), 1 - dropout_, x);
+  }
+
+  // What a branch of layer `layer` adds to `batch` samples that stand one after the other.
+  at::Tensor SkipSome(const at::Tensor& branch, size_t layer, int64_t batch,
+                      StepNoise* noise) const {
+    if (noise == nullptr || stochastic_depth_ == 0 || layer == 0) return branch;
+    const double rate =
+        stochastic_depth_ * static_cast<double>(layer) / static_cast<double>(layers_.size() - 1);
+    const at::Tensor mask = noise->Mask({batch, 1, 1}, 1 - rate, branch);
+    return (branch.view({batch, -1, hidden_}) * mask).view({-1, hidden_});
   }
 
   at::Tensor Normalise(const at::Tensor& x, const Affine& norm) const {
@@ -114,6 +136,8 @@ class Vit final : public Model {
   }
 
   double epsilon_;
+  double dropout_;
+  double stochastic_depth_;
   int64_t hidden_;
   int64_t heads_;
   int64_t patch_;
@@ -128,9 +152,8 @@ class Vit final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> CreateVit(const ModelConfig& config, const ModelOptions& options,
-                                 FlatParameters& parameters) {
-  return std::make_unique<Vit>(config, options, parameters);
+std::unique_ptr<Model> CreateVit(const ModelConfig& config, FlatParameters& parameters) {
+  return std::make_unique<Vit>(config, parameters);
 }
 
 }  // namespace interlude

@@ -99,6 +99,9 @@ TEST(Convert, BaseOfferRebuildsTheLayout) {
   EXPECT_EQ(back.chunk_hashes, offer.chunk_hashes);
   EXPECT_EQ(back.account, offer.account);
   EXPECT_EQ(back.threads, 3);
+  EXPECT_TRUE(back.may_provide);
+  offer.may_provide = false;
+  EXPECT_FALSE(RoundTrip<BaseOfferMessage>(WorkerMessage(offer)).may_provide);
 }
 
 TEST(Convert, ProgressCrossesTheWireUnchanged) {

@@ -39,6 +39,7 @@ struct BaseOfferMessage {
   std::vector<Hash128> chunk_hashes;
   Account account;
   int32_t threads = 0;
+  bool may_provide = true;  // this model may become the first base
 };
 
 struct CaughtUpMessage {

@@ -70,6 +70,7 @@ void Fill(const BaseOfferMessage& message, v1::WorkerMessage& proto) {
   for (const Hash128& hash : message.chunk_hashes) *offer.add_chunk_hashes() = ToProto(hash);
   FillAccount(message.account, *offer.mutable_account());
   offer.set_threads(message.threads);
+  offer.set_is_placeholder(!message.may_provide);
 }
 
 StatusOr<Layout> ReadLayout(const v1::BaseOffer& proto) {
@@ -109,6 +110,7 @@ StatusOr<BaseOfferMessage> Read(const v1::BaseOffer& proto) {
   INTERLUDE_ASSIGN_OR_RETURN(message.account, ReadAccount(proto.account()));
   INTERLUDE_RETURN_IF_ERROR(CheckRange("threads", proto.threads(), 0, kMostCores));
   message.threads = proto.threads();
+  message.may_provide = !proto.is_placeholder();
   return message;
 }
 

@@ -54,6 +54,10 @@ class LocalTrainer {
   /// MakeDeviceCopy gives the way to them.
   virtual std::span<float> parameters() = 0;
 
+  /// Whether the parameters may become the run's first base. Not where the pretrained ones are not
+  /// on this machine: the worker then gets the base that another one provides.
+  virtual bool MayProvideBase() const { return true; }
+
   /// A copy of the model beside the trainer's parameters on its device, which Apply and ReplaceBase
   /// move too; what they are now is the base. Null when parameters() are in host memory, and the
   /// worker keeps its copy there. The trainer outlives it. An error when the device has no room.

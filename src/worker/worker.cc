@@ -192,7 +192,8 @@ Status Worker::OfferBase() {
   control_->Send(BaseOfferMessage{.layout = model_->layout(),
                                   .chunk_hashes = model_->BaseHashes(),
                                   .account = recorder_.Take(),
-                                  .threads = threads_});
+                                  .threads = threads_,
+                                  .may_provide = trainer_->MayProvideBase()});
   // Until CatchUp tells. One that is lost with its session is not said again where StartRound has
   // followed it: then all of the base is fetched.
   for (uint32_t chunk = 0; chunk < model_->num_chunks(); ++chunk) {

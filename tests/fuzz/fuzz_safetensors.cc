@@ -22,9 +22,9 @@ void ReadFile(std::span<const std::byte> bytes) {
     INTERLUDE_CHECK(header->data_begin + entry.begin == data_end, "a hole before {}", entry.name);
     data_end = header->data_begin + entry.end;
     INTERLUDE_CHECK(data_end <= bytes.size(), "{} ends at {}", entry.name, data_end);
-    std::vector<float> values((entry.end - entry.begin) / sizeof(float));
-    const Status read = ReadSafetensorsF32(path, *header, entry, values);
-    INTERLUDE_CHECK(read.ok() == (entry.dtype == "F32"), "{}", read.ToString());
+    std::vector<float> values((entry.end - entry.begin) / (entry.dtype == "F32" ? 4 : 2));
+    const Status read = ReadSafetensorsFloats(path, *header, entry, 0, values);
+    INTERLUDE_CHECK(read.ok() == IsSafetensorsFloat(entry.dtype), "{}", read.ToString());
   }
 }
 

@@ -1,4 +1,4 @@
-#include "train/model_parameters.h"
+#include "model/model_parameters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The models' tensors by name, shape and first value, without LibTorch: the same parameters on
 // every machine and library version for the same configuration and seed. How they compute is in
-// models.h.
+// train/models.h.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,22 @@
+#include "train/step_noise.h"
+
+#include <ATen/Context.h>
+
+#include "base/rng.h"
+
+namespace interlude {
+
+at::Tensor StepNoise::Mask(at::IntArrayRef shape, double keep, const at::Tensor& like) {
+  if (!generator_.defined()) {
+    // A clone, which has a state of its own: of the device's generator only the kind is wanted.
+    generator_ = at::globalContext().defaultGenerator(like.device()).clone();
+    generator_.set_current_seed(seed_);
+  }
+  return at::empty(shape, like.options()).bernoulli_(keep, generator_).div_(keep);
+}
+
+uint64_t StepSeed(uint64_t seed, uint32_t worker, uint64_t step) {
+  return Mix64(Mix64(Mix64(seed) ^ worker) ^ step);
+}
+
+}  // namespace interlude
