@@ -163,6 +163,11 @@ const std::vector<Key>& Table() {
     Choice(MEMBER(train.schedule), {"cosine", "constant"}, "of the learning rate over the run's local steps"),
     Integer(MEMBER(train.warmup_steps), 0, 1000 * kMillion, "local steps in which the learning rate rises from 0"),
     Number(MEMBER(train.final_learning_rate_ratio), 0, 1, "cosine ends at this share of learning_rate"),
+    Number(MEMBER(train.layer_decay), 0.001, 1, "the learning rate of each layer is this times that of the layer above it; 1: the same for all"),
+    Number(MEMBER(train.clip_norm), 0, 1e9, "a gradient that is longer is scaled down to this length; 0: off"),
+    Integer(MEMBER(train.accumulate), 1, kMillion, "parts that a local step's batch is computed in, one after the other, for less memory; at most batch"),
+    Choice(MEMBER(train.autocast), {"none", "bf16"}, "bf16: matrix products and convolutions in bfloat16; parameters, gradient and optimizer stay fp32"),
+    NumberBelow(MEMBER(train.label_smoothing), 1, "share of each label that goes to all classes alike; training only"),
 
     Integer(MEMBER(round.rounds), 1, kMillion, "rounds of the run"),
     Integer(MEMBER(round.local_steps), 1, kMillion, "local optimizer steps of each worker in a round"),

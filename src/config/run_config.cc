@@ -191,6 +191,11 @@ Status CheckTogether(const RunConfig& config, const std::vector<TomlEntry>& entr
     return InvalidArgumentError("model.pretrained is for model.kind = \"vit\" alone{}",
                                 AtEither(entries, source, "model.pretrained", "model.kind"));
   }
+  if (config.train.accumulate > config.train.batch) {
+    return InvalidArgumentError("train.accumulate = {} parts of train.batch = {} samples{}",
+                                config.train.accumulate, config.train.batch,
+                                AtEither(entries, source, "train.accumulate", "train.batch"));
+  }
   const double bound = config.outer.norm_bound;
   if (bound > 0 && bound < 1) {
     return InvalidArgumentError(

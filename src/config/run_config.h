@@ -14,6 +14,7 @@ namespace interlude {
 enum class ModelKind { kVit, kConvNet, kSynthetic };
 enum class LocalOptimizerKind { kAdamW, kSgd };
 enum class ScheduleKind { kCosine, kConstant };
+enum class AutocastKind { kNone, kBf16 };
 enum class MergeRuleKind { kWeightedMean, kMean, kTrimmedMean, kCoordinateMedian };
 enum class OuterOptimizerKind { kNesterov, kSgd, kAdam };
 enum class CodecKind { kQ4, kFp32 };
@@ -74,6 +75,11 @@ struct TrainConfig {
   ScheduleKind schedule = ScheduleKind::kCosine;
   uint32_t warmup_steps = 20;
   double final_learning_rate_ratio = 0.0;  // cosine ends at this share of learning_rate
+  double layer_decay = 1;  // each layer's learning rate is this times that of the one above; 1: off
+  double clip_norm = 0;    // longest gradient; 0: off
+  uint32_t accumulate = 1;  // parts that a step's batch is computed in, at most batch
+  AutocastKind autocast = AutocastKind::kNone;  // bf16: matrix products and convolutions
+  double label_smoothing = 0;  // share of each label that goes to all classes alike
 
   friend bool operator==(const TrainConfig&, const TrainConfig&) = default;
 };

@@ -49,6 +49,7 @@ RunConfig RandomConfig(Rng& rng) {
   config.model.patch_size = 1 + static_cast<uint32_t>(rng.Below(16));
   config.model.image_size = config.model.patch_size * (1 + static_cast<uint32_t>(rng.Below(100)));
   if (config.model.kind != ModelKind::kVit) config.model.pretrained.clear();
+  config.train.accumulate = std::min(config.train.accumulate, config.train.batch);
   if (config.outer.norm_bound < 1) config.outer.norm_bound = 0;
   config.round.chunk_params = 64 * (1 + rng.Below(1u << 22));
   return config;

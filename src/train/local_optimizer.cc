@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "train/layer_depth.h"
 #include "train/name_tensor.h"
 
 namespace interlude {
@@ -12,35 +13,46 @@ namespace {
 
 constexpr char kOwner[] = "optimizer state";
 
-struct DecayingRange {
-  at::Tensor values;
-  at::Tensor gradient;
+// Neighbouring parameters that are treated alike.
+struct Range {
+  int64_t begin = 0;
+  int64_t count = 0;
+  double rate = 1;  // times the learning rate
+  bool decays = false;
+
+  at::Tensor Of(const at::Tensor& sequence) const { return sequence.narrow(0, begin, count); }
 };
 
-// Views of the decaying tensors, neighbours joined.
-std::vector<DecayingRange> DecayingRanges(const std::vector<ModelParameter>& tensors,
-                                          FlatParameters& parameters) {
-  const auto& specs = parameters.layout().parameters();
+std::vector<double> Rates(const TrainConfig& config, const Layout& layout) {
+  std::vector<std::string> names;
+  for (const ParameterSpec& spec : layout.parameters()) names.push_back(spec.name);
+  return LayerRates(LayerDepths(names), config.layer_decay);
+}
+
+std::vector<Range> Ranges(const TrainConfig& config, const std::vector<ModelParameter>& tensors,
+                          const Layout& layout) {
+  const auto& specs = layout.parameters();
   INTERLUDE_CHECK(tensors.size() == specs.size(), "{} tensors for a layout of {}", tensors.size(),
                   specs.size());
-  std::vector<DecayingRange> ranges;
-  for (size_t i = 0; i < tensors.size();) {
-    const size_t first = i;
-    while (i < tensors.size() && tensors[i].decays == tensors[first].decays) ++i;
-    if (!tensors[first].decays) continue;
-    const auto begin = static_cast<int64_t>(specs[first].offset);
-    const auto count = static_cast<int64_t>(specs[i - 1].offset + specs[i - 1].count) - begin;
-    ranges.push_back({parameters.values().narrow(0, begin, count),
-                      parameters.gradient().narrow(0, begin, count)});
+  const std::vector<double> rates = Rates(config, layout);
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const bool decays = tensors[i].decays && config.weight_decay != 0;
+    const auto count = static_cast<int64_t>(specs[i].count);
+    if (!ranges.empty() && ranges.back().rate == rates[i] && ranges.back().decays == decays) {
+      ranges.back().count += count;
+    } else {
+      ranges.push_back({static_cast<int64_t>(specs[i].offset), count, rates[i], decays});
+    }
   }
   return ranges;
 }
 
 class AdamW final : public LocalOptimizer {
  public:
-  AdamW(const TrainConfig& config, std::vector<DecayingRange> decaying, FlatParameters& parameters)
+  AdamW(const TrainConfig& config, std::vector<Range> ranges, FlatParameters& parameters)
       : config_(config),
-        decaying_(std::move(decaying)),
+        ranges_(std::move(ranges)),
         values_(parameters.values()),
         gradient_(parameters.gradient()),
         mean_(at::zeros_like(values_)),
@@ -51,8 +63,10 @@ class AdamW final : public LocalOptimizer {
 
   void Step(double learning_rate) override {
     ++steps_;
-    for (DecayingRange& range : decaying_)
-      range.values.mul_(1.0 - learning_rate * config_.weight_decay);
+    for (const Range& range : ranges_) {
+      if (!range.decays) continue;
+      range.Of(values_).mul_(1.0 - learning_rate * range.rate * config_.weight_decay);
+    }
     mean_.mul_(config_.beta1).add_(gradient_, 1.0 - config_.beta1);
     square_.mul_(config_.beta2).addcmul_(gradient_, gradient_, 1.0 - config_.beta2);
     const auto steps = static_cast<double>(steps_);
@@ -60,12 +74,15 @@ class AdamW final : public LocalOptimizer {
     const double square_correction = 1.0 - std::pow(config_.beta2, steps);
     at::sqrt_out(scratch_, square_);
     scratch_.div_(std::sqrt(square_correction)).add_(config_.epsilon);
-    values_.addcdiv_(mean_, scratch_, -learning_rate / mean_correction);
+    for (const Range& range : ranges_) {
+      range.Of(values_).addcdiv_(range.Of(mean_), range.Of(scratch_),
+                                 -learning_rate * range.rate / mean_correction);
+    }
   }
 
  private:
   const TrainConfig config_;
-  std::vector<DecayingRange> decaying_;
+  const std::vector<Range> ranges_;
   at::Tensor values_;
   at::Tensor gradient_;
   at::Tensor mean_;
@@ -77,9 +94,9 @@ class AdamW final : public LocalOptimizer {
 
 class Sgd final : public LocalOptimizer {
  public:
-  Sgd(const TrainConfig& config, std::vector<DecayingRange> decaying, FlatParameters& parameters)
+  Sgd(const TrainConfig& config, std::vector<Range> ranges, FlatParameters& parameters)
       : config_(config),
-        decaying_(std::move(decaying)),
+        ranges_(std::move(ranges)),
         values_(parameters.values()),
         gradient_(parameters.gradient()) {
     if (config_.momentum != 0) velocity_ = at::zeros_like(values_);
@@ -87,18 +104,18 @@ class Sgd final : public LocalOptimizer {
   }
 
   void Step(double learning_rate) override {
-    for (DecayingRange& range : decaying_) range.gradient.add_(range.values, config_.weight_decay);
-    if (!velocity_.defined()) {
-      values_.add_(gradient_, -learning_rate);
-      return;
+    for (const Range& range : ranges_) {
+      if (range.decays) range.Of(gradient_).add_(range.Of(values_), config_.weight_decay);
     }
-    velocity_.mul_(config_.momentum).add_(gradient_);
-    values_.add_(velocity_, -learning_rate);
+    if (velocity_.defined()) velocity_.mul_(config_.momentum).add_(gradient_);
+    const at::Tensor& direction = velocity_.defined() ? velocity_ : gradient_;
+    for (const Range& range : ranges_)
+      range.Of(values_).add_(range.Of(direction), -learning_rate * range.rate);
   }
 
  private:
   const TrainConfig config_;
-  std::vector<DecayingRange> decaying_;
+  const std::vector<Range> ranges_;
   at::Tensor values_;
   at::Tensor gradient_;
   at::Tensor velocity_;
@@ -110,12 +127,10 @@ class Sgd final : public LocalOptimizer {
 std::unique_ptr<LocalOptimizer> CreateLocalOptimizer(const TrainConfig& config,
                                                      const std::vector<ModelParameter>& tensors,
                                                      FlatParameters& parameters) {
-  std::vector<DecayingRange> decaying;
-  if (config.weight_decay != 0) decaying = DecayingRanges(tensors, parameters);
-  if (config.optimizer == LocalOptimizerKind::kSgd) {
-    return std::make_unique<Sgd>(config, std::move(decaying), parameters);
-  }
-  return std::make_unique<AdamW>(config, std::move(decaying), parameters);
+  std::vector<Range> ranges = Ranges(config, tensors, parameters.layout());
+  if (config.optimizer == LocalOptimizerKind::kSgd)
+    return std::make_unique<Sgd>(config, std::move(ranges), parameters);
+  return std::make_unique<AdamW>(config, std::move(ranges), parameters);
 }
 
 }  // namespace interlude

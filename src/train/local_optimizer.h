@@ -24,7 +24,8 @@ class LocalOptimizer {
 
 /// AdamW (Loshchilov and Hutter 2019, decoupled decay) or SGD with momentum (decay added to the
 /// gradient), each as LibTorch's of that name. Weight decay touches only tensors whose `decays` is
-/// set. `parameters` must outlive the optimizer.
+/// set. With config.layer_decay below 1 each tensor has a learning rate of its own (layer_depth.h).
+/// `parameters` must outlive the optimizer.
 std::unique_ptr<LocalOptimizer> CreateLocalOptimizer(const TrainConfig& config,
                                                      const std::vector<ModelParameter>& tensors,
                                                      FlatParameters& parameters);

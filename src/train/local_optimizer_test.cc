@@ -33,7 +33,8 @@ at::Tensor Wave(double phase) { return at::sin(at::arange(20, at::kFloat) * 1.7 
 template <typename Optimizer, typename Options>
 class Reference {
  public:
-  explicit Reference(Options options) : leaf_({Wave(0.3)}) {
+  // `decay`: of the learning rate from each tensor to the one below it.
+  explicit Reference(Options options, double decay = 1) : leaf_({Wave(0.3)}), decay_(decay) {
     Options without(options);
     without.weight_decay(0);
     matrix_ = leaf_.narrow(0, 5, 12).clone().set_requires_grad(true);
@@ -41,7 +42,8 @@ class Reference {
     bias_ = leaf_.narrow(0, 17, 3).clone().set_requires_grad(true);
     std::vector<torch::optim::OptimizerParamGroup> groups;
     groups.emplace_back(std::vector<at::Tensor>{matrix_}, std::make_unique<Options>(options));
-    groups.emplace_back(std::vector<at::Tensor>{norm_, bias_}, std::make_unique<Options>(without));
+    groups.emplace_back(std::vector<at::Tensor>{norm_}, std::make_unique<Options>(without));
+    groups.emplace_back(std::vector<at::Tensor>{bias_}, std::make_unique<Options>(without));
     optimizer_ = std::make_unique<Optimizer>(groups, options);
   }
 
@@ -49,8 +51,10 @@ class Reference {
     norm_.mutable_grad() = gradient.narrow(0, 0, 5).clone();
     matrix_.mutable_grad() = gradient.narrow(0, 5, 12).clone();
     bias_.mutable_grad() = gradient.narrow(0, 17, 3).clone();
-    for (auto& group : optimizer_->param_groups())
-      static_cast<Options&>(group.options()).lr(learning_rate);
+    const double rates[] = {decay_, decay_ * decay_, 1};  // of the groups
+    for (size_t i = 0; i < 3; ++i) {
+      static_cast<Options&>(optimizer_->param_groups()[i].options()).lr(learning_rate * rates[i]);
+    }
     optimizer_->step();
   }
 
@@ -58,6 +62,7 @@ class Reference {
 
  private:
   at::Tensor leaf_, norm_, matrix_, bias_;
+  const double decay_;
   std::unique_ptr<Optimizer> optimizer_;
 };
 
@@ -103,6 +108,21 @@ TEST(LocalOptimizerTest, SgdTakesTheStepsOfLibTorchsSgd) {
     options.weight_decay(0.3).momentum(momentum);
     ExpectSamePath(config, Reference<torch::optim::SGD, Options>(options));
   }
+}
+
+TEST(LocalOptimizerTest, EachLayerHasALearningRateOfItsOwn) {
+  TrainConfig config;
+  config.weight_decay = 0.3;
+  config.layer_decay = 0.6;
+  using Options = torch::optim::AdamWOptions;
+  Options options(0.1);
+  options.weight_decay(0.3).betas({0.9, 0.999}).eps(1e-8);
+  ExpectSamePath(config, Reference<torch::optim::AdamW, Options>(options, 0.6));
+  config.optimizer = LocalOptimizerKind::kSgd;
+  using SgdOptions = torch::optim::SGDOptions;
+  SgdOptions sgd(0.1);
+  sgd.weight_decay(0.3).momentum(0.9);
+  ExpectSamePath(config, Reference<torch::optim::SGD, SgdOptions>(sgd, 0.6));
 }
 
 TEST(LocalOptimizerTest, AZeroGradientMovesOnlyWhatDecays) {

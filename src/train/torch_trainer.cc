@@ -9,6 +9,7 @@
 #include "train/device.h"
 #include "train/device_model_copy.h"
 #include "train/first_parameters.h"
+#include "train/gradient.h"
 #include "train/image_data.h"
 #include "train/local_optimizer.h"
 #include "train/models.h"
@@ -24,11 +25,6 @@ namespace interlude {
 namespace {
 
 constexpr uint64_t kEvaluationBatch = 250;
-
-struct Batch {
-  at::Tensor images;
-  at::Tensor labels;
-};
 
 // Where LibTorch's exceptions end: whatever `body` throws becomes a Status.
 template <typename Body>
@@ -133,20 +129,17 @@ class TorchTrainer final : public LocalTrainer {
   StatusOr<double> Step(uint64_t step, uint32_t round) {
     const Batch batch = MakeBatch(data_.train, order_.Batch(step));
     StepNoise noise(StepSeed(config_.seed, worker_, step));
-    const at::Tensor logits = model_->Forward(batch.images, &noise);
-    const at::Tensor loss = at::cross_entropy_loss(logits, batch.labels);
-    const double value = loss.item<float>();
-    if (!std::isfinite(value)) return NonFiniteLoss(value, step, round);
-    parameters_.gradient().zero_();
-    loss.backward();
+    const double loss = ComputeGradient(config_.train, *model_, batch, parameters_, &noise);
+    if (!std::isfinite(loss)) return NonFiniteLoss(loss, step, round);
+    if (config_.train.clip_norm > 0) ClipGradient(parameters_.gradient(), config_.train.clip_norm);
     optimizer_->Step(LearningRate(config_.train, config_.total_steps(), step));
-    return value;
+    return loss;
   }
 
   Batch MakeBatch(const ImageSet& set, std::span<const uint32_t> samples) const {
     const auto size = static_cast<int64_t>(samples.size());
-    const Batch batch{at::empty({size, set.channels, set.height, set.width}, at::kFloat),
-                      at::empty({size}, at::kLong)};
+    Batch batch{.images = at::empty({size, set.channels, set.height, set.width}, at::kFloat),
+                .labels = at::empty({size}, at::kLong)};
     const size_t pixels = set.image_pixels();
     const std::span<float> images(batch.images.data_ptr<float>(), samples.size() * pixels);
     int64_t* const labels = batch.labels.data_ptr<int64_t>();
@@ -154,7 +147,9 @@ class TorchTrainer final : public LocalTrainer {
       data_.Normalize(set.image(samples[i]), images.subspan(i * pixels, pixels));
       labels[i] = set.labels[samples[i]];
     }
-    return {batch.images.to(device_.device), batch.labels.to(device_.device)};
+    batch.images = batch.images.to(device_.device);
+    batch.labels = batch.labels.to(device_.device);
+    return batch;
   }
 
   std::optional<size_t> NonFiniteParameter() {
@@ -201,7 +196,7 @@ class TorchTrainer final : public LocalTrainer {
         samples.push_back(static_cast<uint32_t>(next));
       }
       const Batch batch = MakeBatch(data_.test, samples);
-      const at::Tensor logits = model_->Forward(batch.images);
+      const at::Tensor logits = ForwardAs(config_.train.autocast, *model_, batch.images);
       result.correct += logits.argmax(1).eq(batch.labels).sum().item<int64_t>();
       result.loss_sum +=
           at::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum).item<float>();
