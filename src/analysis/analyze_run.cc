@@ -11,6 +11,7 @@
 #include "analysis/round_summary.h"
 #include "analysis/run_paths.h"
 #include "base/task_pool.h"
+#include "ledger/data_facts.h"
 #include "ledger/span_math.h"
 
 namespace interlude {
@@ -32,6 +33,7 @@ void AddAccuracies(RunSummary& run) {
   for (const EvaluationRecord& evaluation : run.evaluations) {
     if (evaluation.samples == 0) continue;
     run.final_accuracy = AccuracyOf(evaluation);
+    run.final_evaluation = evaluation;
     for (RoundSummary& round : run.rounds) {
       if (round.round == evaluation.after_rounds) round.accuracy = AccuracyOf(evaluation);
     }
@@ -206,6 +208,10 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
   RunSummary run;
   INTERLUDE_ASSIGN_OR_RETURN(run.meta, database.Meta());
   INTERLUDE_ASSIGN_OR_RETURN(run.evaluations, database.Evaluations());
+  if (const auto classes = run.meta.find(kMetaClasses); classes != run.meta.end()) {
+    const auto facts = ReadDataFacts(classes->second, "");
+    if (facts.ok()) run.class_names = facts->classes;
+  }
   INTERLUDE_ASSIGN_OR_RETURN(run.events, database.Events());
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<WorkerRecord> workers, database.Workers());
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<RoundRecord> rounds, database.Rounds());

@@ -16,7 +16,18 @@ Status EvaluationTally::Report(WorkerId worker, const EvaluationReportMessage& r
   it->second.correct += report.correct;
   it->second.samples += report.samples;
   it->second.loss_sum += report.loss_sum;
+  AddDetails(report, it->second);
   return OkStatus();
+}
+
+void EvaluationTally::AddDetails(const EvaluationReportMessage& report, Open& open) {
+  if (report.samples == 0) return;
+  if (open.classes == 0) open.classes = report.classes;
+  if (report.classes == 0 || report.classes != open.classes) open.has_details = false;
+  if (!open.has_details) return;
+  open.top5 += report.top5;
+  AddConfusion(report.confusion, open.confusion);
+  if (open.confusion.size() > kMostConfusionCells) open.confusion.clear();
 }
 
 void EvaluationTally::WorkerLeft(WorkerId worker) {
@@ -38,6 +49,13 @@ std::optional<EvaluationRecord> EvaluationTally::TakeComplete() {
     record.samples = open.samples;
     record.correct = open.correct;
     record.mean_loss = open.loss_sum / static_cast<double>(open.samples);
+    if (open.has_details) {
+      record.classes = open.classes;
+      record.top5 = open.top5;
+      // Not where a part has none.
+      if (CheckConfusion(open.confusion, open.classes, open.samples, open.correct).ok())
+        record.confusion = open.confusion;
+    }
     return record;
   }
   return std::nullopt;

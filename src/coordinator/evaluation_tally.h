@@ -18,7 +18,10 @@ class EvaluationTally {
  public:
   /// An evaluation after `after_rounds` rounds begins; these workers each score a part.
   void Begin(uint32_t after_rounds, const std::vector<WorkerId>& workers);
-  /// FailedPrecondition when no part of this worker is awaited.
+  /// Whether parts of it are awaited.
+  bool IsOpen(uint32_t after_rounds) const { return open_.contains(after_rounds); }
+  /// FailedPrecondition when no part of this worker is awaited. Details (top 5, confused classes)
+  /// are kept where all parts have them, of the same classes.
   Status Report(WorkerId worker, const EvaluationReportMessage& report);
   /// Its awaited parts will not come: the evaluation is completed without them.
   void WorkerLeft(WorkerId worker);
@@ -32,7 +35,13 @@ class EvaluationTally {
     uint64_t correct = 0;
     uint64_t samples = 0;
     double loss_sum = 0;
+    bool has_details = true;  // all parts told what follows
+    uint32_t classes = 0;
+    uint64_t top5 = 0;
+    Confusion confusion;
   };
+  static void AddDetails(const EvaluationReportMessage& report, Open& open);
+
   std::map<uint32_t, Open> open_;
 };
 

@@ -67,6 +67,12 @@ void LedgerBook::Meta(const std::string& key, const std::string& value) {
   Check(database_->SetMeta(key, value));
 }
 
+std::string LedgerBook::MetaText(const std::string& key) {
+  const StatusOr<std::optional<std::string>> value = database_->GetMeta(key);
+  Check(value.status());
+  return value.ok() ? value->value_or("") : "";
+}
+
 void LedgerBook::Joined(WorkerId worker, const JoinMessage& join) {
   WorkerRecord record;
   record.worker = worker;

@@ -30,6 +30,8 @@ class LedgerBook {
   LedgerBook(std::unique_ptr<RunDatabase> database, Recorder& recorder, const Clock& clock);
 
   void Meta(const std::string& key, const std::string& value);
+  /// What Meta stored, also before the coordinator was killed; empty: nothing.
+  std::string MetaText(const std::string& key);
   void Joined(WorkerId worker, const JoinMessage& join);
   /// The worker that joined has made its model and chosen its threads.
   void Ready(WorkerId worker, int32_t threads);

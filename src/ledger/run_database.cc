@@ -112,7 +112,8 @@ Status CheckTables(SQLite::Database& database, const std::string& path) {
           .execAndGet(
               "SELECT count(*) FROM pragma_table_list WHERE type <> 'table' AND lower(name) IN "
               "('meta', 'workers', 'rounds', 'worker_rounds', 'spans', 'chunk_stamps', "
-              "'process_samples', 'memory', 'clock_probes', 'clocks', 'evaluations', 'events')")
+              "'process_samples', 'memory', 'clock_probes', 'clocks', 'evaluations', "
+              "'evaluation_details', 'confusion', 'events')")
           .getInt();
   if (views == 0) return OkStatus();
   return DataLossError("run database {} has views in place of tables", path);

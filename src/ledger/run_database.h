@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "ledger/account.h"
+#include "ledger/confusion.h"
 
 namespace interlude {
 
@@ -20,14 +21,16 @@ namespace interlude {
 inline constexpr int kRunDatabaseVersion = 3;
 
 /// Keys of `meta` that have a meaning; others may be set too. All are optional.
-inline constexpr char kMetaTitle[] = "title";                 // what is trained; one line
-inline constexpr char kMetaSoftware[] = "software";           // version text of the coordinator
-inline constexpr char kMetaStartedAt[] = "started_at";        // wall time, ISO 8601 UTC
-inline constexpr char kMetaConfig[] = "config";               // the run's whole TOML
-inline constexpr char kMetaParameters[] = "parameters";       // number of parameters, decimal
-inline constexpr char kMetaExchange[] = "exchange";           // "pipelined" or "barrier"
-inline constexpr char kMetaCodec[] = "codec";                 // "q4" or "fp32"
-inline constexpr char kMetaMergeThreads[] = "merge_threads";  // the coordinator's; decimal
+inline constexpr char kMetaTitle[] = "title";                  // what is trained; one line
+inline constexpr char kMetaSoftware[] = "software";            // version text of the coordinator
+inline constexpr char kMetaStartedAt[] = "started_at";         // wall time, ISO 8601 UTC
+inline constexpr char kMetaConfig[] = "config";                // the run's whole TOML
+inline constexpr char kMetaParameters[] = "parameters";        // number of parameters, decimal
+inline constexpr char kMetaExchange[] = "exchange";            // "pipelined" or "barrier"
+inline constexpr char kMetaCodec[] = "codec";                  // "q4" or "fp32"
+inline constexpr char kMetaClasses[] = "classes";              // their names (ledger/data_facts.h)
+inline constexpr char kMetaNormalization[] = "normalization";  // of pixels (ledger/data_facts.h)
+inline constexpr char kMetaMergeThreads[] = "merge_threads";   // the coordinator's; decimal
 inline constexpr char kMetaOutcome[] = "outcome";  // "finished", or why the run ended early
 
 /// What is known of a worker when it joins.
@@ -83,6 +86,10 @@ struct EvaluationRecord {
   uint64_t samples = 0;
   uint64_t correct = 0;
   double mean_loss = 0;
+  // Not known where there are 0 classes.
+  uint32_t classes = 0;
+  uint64_t top5 = 0;    // samples whose class is among the five that were likeliest
+  Confusion confusion;  // empty: not known
 };
 
 /// Something that happened at one moment: a worker joined or left, a refused message, a repair.

@@ -140,12 +140,39 @@ StatusOr<std::vector<WorkerRoundRecord>> SqliteRunDatabase::SelectWorkerRounds(
       });
 }
 
+bool SqliteRunDatabase::HasEvaluationDetails() const {
+  return database_.tableExists("evaluation_details") && database_.tableExists("confusion");
+}
+
 StatusOr<std::vector<EvaluationRecord>> SqliteRunDatabase::Evaluations() const {
-  return AtBorder(Context("reading evaluations"), [&]() -> StatusOr<std::vector<EvaluationRecord>> {
-    return Select<EvaluationRecord>(
+  using Evaluations = std::vector<EvaluationRecord>;
+  return AtBorder(Context("reading evaluations"), [&]() -> StatusOr<Evaluations> {
+    Evaluations evaluations = Select<EvaluationRecord>(
         database_,
         "SELECT after_rounds, samples, correct, mean_loss FROM evaluations ORDER BY after_rounds",
         ReadEvaluation);
+    if (!HasEvaluationDetails()) return evaluations;
+    std::map<uint32_t, EvaluationRecord*> by_round;
+    for (EvaluationRecord& evaluation : evaluations)
+      by_round[evaluation.after_rounds] = &evaluation;
+    ForEachRow(database_, "SELECT after_rounds, classes, top5 FROM evaluation_details",
+               [&](const Row& row) {
+                 const auto found = by_round.find(row.Fitting<uint32_t>(0));
+                 if (found == by_round.end()) return;
+                 found->second->classes = row.Fitting<uint32_t>(1);
+                 found->second->top5 = row.Fitting<uint64_t>(2);
+               });
+    ForEachRow(
+        database_,
+        "SELECT after_rounds, label, predicted, count FROM confusion "
+        "ORDER BY after_rounds, label, predicted",
+        [&](const Row& row) {
+          const auto found = by_round.find(row.Fitting<uint32_t>(0));
+          if (found == by_round.end()) return;
+          found->second->confusion.push_back(
+              {row.Fitting<uint32_t>(1), row.Fitting<uint32_t>(2), row.Fitting<uint64_t>(3)});
+        });
+    return evaluations;
   });
 }
 

@@ -125,6 +125,33 @@ TEST_F(RunDatabaseTest, EverythingWrittenIsReadBackTheSame) {
   EXPECT_EQ(events[1].kind, "worker_left");
 }
 
+TEST_F(RunDatabaseTest, KeepsWhichClassesWereConfused) {
+  auto database = InMemory();
+  EvaluationRecord evaluation{.after_rounds = 2,
+                              .samples = 9,
+                              .correct = 6,
+                              .classes = 3,
+                              .top5 = 8,
+                              .confusion = {{0, 0, 6}, {0, 2, 1}, {2, 1, 2}}};
+  ASSERT_TRUE(database->AddEvaluation(evaluation).ok());
+  ASSERT_TRUE(database->AddEvaluation({4, 10, 9, 0.5}).ok());
+  auto back = *database->Evaluations();
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].classes, 3u);
+  EXPECT_EQ(back[0].top5, 8u);
+  EXPECT_EQ(back[0].confusion, evaluation.confusion);
+  EXPECT_EQ(back[1].classes, 0u);
+  // A second evaluation replaces all of the first.
+  evaluation.confusion = {{1, 1, 6}, {1, 2, 3}};
+  ASSERT_TRUE(database->AddEvaluation(evaluation).ok());
+  EXPECT_EQ((*database->Evaluations())[0].confusion, evaluation.confusion);
+  ASSERT_TRUE(database->AddEvaluation({2, 9, 6, 1}).ok());
+  EXPECT_EQ((*database->Evaluations())[0].classes, 0u);
+  EXPECT_TRUE((*database->Evaluations())[0].confusion.empty());
+  evaluation.correct = 5;
+  EXPECT_EQ(database->AddEvaluation(evaluation).code(), StatusCode::kInvalidArgument);
+}
+
 TEST_F(RunDatabaseTest, ExtremeValuesAreStoredAndReadBack) {
   constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();

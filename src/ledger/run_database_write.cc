@@ -156,7 +156,10 @@ Status SqliteRunDatabase::AddClock(std::optional<uint32_t> round, const ClockEst
 
 Status SqliteRunDatabase::AddEvaluation(const EvaluationRecord& evaluation) {
   INTERLUDE_RETURN_IF_ERROR(CheckWritable());
+  INTERLUDE_RETURN_IF_ERROR(CheckConfusion(evaluation.confusion, evaluation.classes,
+                                           evaluation.samples, evaluation.correct));
   return AtBorder(Context("adding an evaluation"), [&] {
+    SQLite::Transaction transaction(database_);
     SQLite::Statement insert(database_, "INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?)");
     Binder(insert)
         .Integer(evaluation.after_rounds)
@@ -164,8 +167,34 @@ Status SqliteRunDatabase::AddEvaluation(const EvaluationRecord& evaluation) {
         .Count(evaluation.correct)
         .Real(evaluation.mean_loss);
     insert.exec();
+    if (HasEvaluationDetails()) InsertEvaluationDetails(evaluation);
+    transaction.commit();
     return OkStatus();
   });
+}
+
+void SqliteRunDatabase::InsertEvaluationDetails(const EvaluationRecord& evaluation) {
+  for (const char* table : {"evaluation_details", "confusion"}) {
+    database_.exec(
+        fmt::format("DELETE FROM {} WHERE after_rounds = {}", table, evaluation.after_rounds));
+  }
+  if (evaluation.classes == 0) return;
+  SQLite::Statement details(database_, "INSERT INTO evaluation_details VALUES (?, ?, ?)");
+  Binder(details)
+      .Integer(evaluation.after_rounds)
+      .Integer(evaluation.classes)
+      .Count(evaluation.top5);
+  details.exec();
+  SQLite::Statement insert(database_, "INSERT INTO confusion VALUES (?, ?, ?, ?)");
+  for (const ConfusionCell& cell : evaluation.confusion) {
+    Binder(insert)
+        .Integer(evaluation.after_rounds)
+        .Integer(cell.label)
+        .Integer(cell.predicted)
+        .Count(cell.count);
+    insert.exec();
+    insert.reset();
+  }
 }
 
 Status SqliteRunDatabase::AddEvent(const EventRecord& event) {

@@ -160,6 +160,21 @@ CREATE TABLE evaluations (
   mean_loss    REAL
 ) STRICT;
 
+-- What is known of an evaluation besides, where the worker's trainer told it.
+CREATE TABLE evaluation_details (
+  after_rounds INTEGER NOT NULL PRIMARY KEY,
+  classes      INTEGER NOT NULL,
+  top5         INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE confusion (
+  after_rounds INTEGER NOT NULL,
+  label        INTEGER NOT NULL,
+  predicted    INTEGER NOT NULL,
+  count        INTEGER NOT NULL,
+  PRIMARY KEY (after_rounds, label, predicted)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE events (
   id     INTEGER NOT NULL PRIMARY KEY,
   at_ns  INTEGER NOT NULL,

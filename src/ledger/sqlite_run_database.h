@@ -62,6 +62,9 @@ class SqliteRunDatabase final : public RunDatabase {
   /// "run database PATH: `what`", the beginning of every error.
   std::string Context(std::string_view what) const;
   Status CheckWritable() const;
+  /// Version 3 began without the two tables of what is known of an evaluation besides.
+  bool HasEvaluationDetails() const;
+  void InsertEvaluationDetails(const EvaluationRecord& evaluation);
 
   mutable SQLite::Database database_;
   const std::string path_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/human_text.h"
+#include "report/evaluation_text.h"
 #include "report/report_text.h"
 #include "report/table.h"
 
@@ -60,8 +61,8 @@ std::string MedianRound(const RunSummary& run) {
 }
 
 std::string Result(const RunSummary& run) {
-  std::string text = run.final_accuracy ? fmt::format("Test accuracy {:.2f} %; training loss",
-                                                      100 * *run.final_accuracy)
+  std::string text = run.final_accuracy ? fmt::format("Test accuracy {}; training loss",
+                                                      AccuracyText(run.final_evaluation))
                                         : std::string("No evaluation; training loss");
   return text + fmt::format(" {:.4f} in the last round.", run.final_loss.value_or(NAN));
 }

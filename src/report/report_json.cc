@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "report/evaluation_json.h"
 #include "report/report_json_account.h"
 #include "report/run_report.h"
 
@@ -125,14 +126,10 @@ Json FromTotals(const RunSummary& run) {
       {"unrecorded_rounds", run.unrecorded_rounds}};
 }
 
-Json FromEvaluations(const std::vector<EvaluationRecord>& evaluations) {
+Json FromEvaluations(const RunSummary& run) {
   Json list = Json::array();
-  for (const EvaluationRecord& e : evaluations) {
-    list.push_back({{"after_rounds", e.after_rounds},
-                    {"samples", e.samples},
-                    {"correct", e.correct},
-                    {"mean_loss", e.mean_loss}});
-  }
+  for (const EvaluationRecord& evaluation : run.evaluations)
+    list.push_back(internal::JsonOfEvaluation(evaluation, run.class_names));
   return list;
 }
 
@@ -167,7 +164,7 @@ std::string FormatRunJson(const RunSummary& run, int indent) {
   for (const WorkerSummary& worker : run.workers) workers.push_back(FromWorker(worker));
   json["rounds"] = std::move(rounds);
   json["workers"] = std::move(workers);
-  json["evaluations"] = FromEvaluations(run.evaluations);
+  json["evaluations"] = FromEvaluations(run);
   json["events"] = FromEvents(run);
   json["findings"] = internal::JsonOfFindings(run);
   json["timeline"] = internal::JsonOfTimeline(run);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "report/evaluation_text.h"
+
 namespace interlude {
 using internal::Section;
 
@@ -41,6 +43,8 @@ std::string FormatRunReport(const RunSummary& run, const ReportOptions& options)
                       internal::PhasesByRoundTable(run, /*of_workers=*/false, options), options);
     }
   }
+  text += Section("Classes (on the test set, in the last evaluation; the worst)",
+                  ClassScoresText(run.final_evaluation, run.class_names), options);
   if (!run.workers.empty()) {
     text += Section(
         "Workers (cores usable/visible; milliseconds of a median round; delay: ready but without a "

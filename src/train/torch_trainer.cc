@@ -15,6 +15,7 @@
 #include "train/models.h"
 #include "train/non_finite.h"
 #include "train/schedule.h"
+#include "train/scoring.h"
 #include "train/shard.h"
 #include "train/tensor_non_finite.h"
 #include "train/torch_setup.h"
@@ -25,6 +26,9 @@ namespace interlude {
 namespace {
 
 constexpr uint64_t kEvaluationBatch = 250;
+constexpr const char* kFashionClasses[] = {"T-shirt/top", "Trouser",   "Pullover", "Dress",
+                                           "Coat",        "Sandal",    "Shirt",    "Sneaker",
+                                           "Bag",         "Ankle boot"};
 
 // Where LibTorch's exceptions end: whatever `body` throws becomes a Status.
 template <typename Body>
@@ -84,6 +88,12 @@ class TorchTrainer final : public LocalTrainer {
 
   bool MayProvideBase() const override {
     return first_parameters_ != FirstParameters::kPlaceholder;
+  }
+
+  DataFacts data_facts() const override {
+    return {.classes = {std::begin(kFashionClasses), std::end(kFashionClasses)},
+            .mean = {data_.mean},
+            .deviation = {data_.deviation}};
   }
 
   StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& round) override {
@@ -188,7 +198,7 @@ class TorchTrainer final : public LocalTrainer {
 
   StatusOr<EvaluationResult> Score(uint32_t part, uint32_t parts) {
     const at::NoGradGuard no_gradient;
-    EvaluationResult result;
+    Scorer scorer(config_.model.classes);
     std::vector<uint32_t> samples;
     for (uint64_t next = part; next < data_.test.size();) {
       samples.clear();
@@ -196,13 +206,9 @@ class TorchTrainer final : public LocalTrainer {
         samples.push_back(static_cast<uint32_t>(next));
       }
       const Batch batch = MakeBatch(data_.test, samples);
-      const at::Tensor logits = ForwardAs(config_.train.autocast, *model_, batch.images);
-      result.correct += logits.argmax(1).eq(batch.labels).sum().item<int64_t>();
-      result.loss_sum +=
-          at::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum).item<float>();
-      result.samples += samples.size();
+      scorer.Add(ForwardAs(config_.train.autocast, *model_, batch.images), batch.labels);
     }
-    return result;
+    return scorer.result();
   }
 
   const RunConfig config_;

@@ -92,6 +92,7 @@ TEST(Convert, JoinWithoutARequestedWorkerIsNotAJoinAsWorkerZero) {
 
 TEST(Convert, BaseOfferRebuildsTheLayout) {
   BaseOfferMessage offer{.layout = ExampleLayout(), .account = ExampleAccount(), .threads = 3};
+  offer.data = {{"cat", "d\xC3\xB6g"}, {0.5f, 0.25f, 0.125f}, {1, 2, 3}};
   offer.chunk_hashes = {{1, 2}, {3, 4}, {5, 6}};
   const auto back = RoundTrip<BaseOfferMessage>(WorkerMessage(offer));
   EXPECT_EQ(back.layout.signature(), offer.layout.signature());
@@ -99,9 +100,24 @@ TEST(Convert, BaseOfferRebuildsTheLayout) {
   EXPECT_EQ(back.chunk_hashes, offer.chunk_hashes);
   EXPECT_EQ(back.account, offer.account);
   EXPECT_EQ(back.threads, 3);
+  EXPECT_EQ(back.data, offer.data);
   EXPECT_TRUE(back.may_provide);
   offer.may_provide = false;
   EXPECT_FALSE(RoundTrip<BaseOfferMessage>(WorkerMessage(offer)).may_provide);
+}
+
+TEST(Convert, ClassNamesAreMadeAcceptableBeforeTheyAreSent) {
+  BaseOfferMessage offer{.layout = ExampleLayout()};
+  offer.chunk_hashes.resize(3);
+  offer.data.classes = {
+      "a\x01"
+      "b",
+      std::string(1000, 'x')};
+  const auto back = RoundTrip<BaseOfferMessage>(WorkerMessage(offer));
+  EXPECT_EQ(back.data.classes,
+            (std::vector<std::string>{"a?b", std::string(kMostClassNameBytes, 'x')}));
+  offer.data.classes.assign(kMostClassNames + 1, "x");
+  EXPECT_TRUE(RoundTrip<BaseOfferMessage>(WorkerMessage(offer)).data.empty());
 }
 
 TEST(Convert, ProgressCrossesTheWireUnchanged) {
@@ -161,6 +177,20 @@ TEST(Convert, EvaluationReportCrossesTheWireUnchanged) {
   EXPECT_EQ(back.samples, 10000u);
   EXPECT_EQ(back.loss_sum, 4321.5);
   EXPECT_EQ(back.account, ExampleAccount());
+  EXPECT_EQ(back.classes, 0u);
+}
+
+TEST(Convert, WhichClassesWereConfusedCrossesTheWireUnchanged) {
+  const EvaluationReportMessage report{
+      .correct = 7,
+      .samples = 16,
+      .classes = 4096,
+      .top5 = 12,
+      .confusion = {{0, 0, 5}, {0, 4095, 3}, {1, 0, 1}, {4095, 0, 5}, {4095, 4095, 2}}};
+  const auto back = RoundTrip<EvaluationReportMessage>(WorkerMessage(report));
+  EXPECT_EQ(back.classes, 4096u);
+  EXPECT_EQ(back.top5, 12u);
+  EXPECT_EQ(back.confusion, report.confusion);
 }
 
 TEST(Convert, LeaveCrossesTheWireUnchanged) {

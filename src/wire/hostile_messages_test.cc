@@ -242,6 +242,58 @@ TEST(HostileMessages, EvaluationsThatCannotBeAreRefused) {
       good, [](auto& m) { m.mutable_evaluation_report()->set_loss_sum(kNan); }, "loss_sum is nan");
 }
 
+TEST(HostileMessages, ConfusedClassesThatCannotBeAreRefused) {
+  const v1::WorkerMessage good = ToProto(WorkerMessage(EvaluationReportMessage{
+      .correct = 5, .samples = 8, .classes = 3, .top5 = 8, .confusion = {{0, 0, 5}, {2, 1, 3}}}));
+  const auto refused = [&](auto change, const char* text) {
+    ExpectRefused(
+        good, [&](auto& m) { change(*m.mutable_evaluation_report()); }, text);
+  };
+  refused([](auto& r) { r.set_top5(4); }, "correct is 5, the limit is 4");
+  refused([](auto& r) { r.set_top5(9); }, "top5 is 9, the limit is 8");
+  refused([](auto& r) { r.set_classes(0); }, "classes");
+  refused([](auto& r) { r.set_classes(4097); }, "classes");
+  refused([](auto& r) { r.set_classes(2); }, "place 7 of 4");
+  refused([](auto& r) { r.set_confusion_gaps(0, 0); }, "place -1");
+  refused([](auto& r) { r.set_confusion_gaps(1, 0); }, "not in order");
+  refused([](auto& r) { r.set_confusion_gaps(1, ~0u); }, "of 9");
+  refused([](auto& r) { r.set_confusion_counts(0, 4); }, "of 7 samples");
+  refused([](auto& r) { r.set_confusion_counts(0, ~0ull); }, "of 8 samples");
+  refused([](auto& r) { r.add_confusion_gaps(1); }, "the number of their counts");
+  refused(
+      [](auto& r) {
+        for (size_t i = 0; i <= kMostConfusionCells; ++i) r.add_confusion_gaps(1);
+      },
+      "the number of confused pairs");
+}
+
+TEST(HostileMessages, WhatTheDataAreIsBounded) {
+  const auto refused = [](auto change, const char* text) {
+    ExpectRefused(
+        GoodOffer(), [&](auto& m) { change(*m.mutable_base_offer()); }, text);
+  };
+  refused(
+      [](auto& o) {
+        for (size_t i = 0; i <= kMostClassNames; ++i) o.add_class_names("x");
+      },
+      "the number of class names");
+  refused([](auto& o) { o.add_class_names(std::string(257, 'x')); }, "a class name");
+  refused([](auto& o) { o.add_class_names("\x1b[2J"); }, "a class name");
+  refused([](auto& o) { o.add_pixel_mean(1); }, "the number of pixel deviations");
+  refused(
+      [](auto& o) {
+        o.add_pixel_mean(static_cast<float>(kNan));
+        o.add_pixel_deviation(1);
+      },
+      "a pixel mean");
+  refused(
+      [](auto& o) {
+        o.add_pixel_mean(1);
+        o.add_pixel_deviation(0);
+      },
+      "a pixel deviation is 0");
+}
+
 TEST(HostileMessages, ReasonsAreBounded) {
   ExpectRefused(
       ToProto(WorkerMessage(LeaveMessage{})),

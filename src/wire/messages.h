@@ -13,6 +13,8 @@
 #include "codec/chunk_codec.h"
 #include "layout/layout.h"
 #include "ledger/account.h"
+#include "ledger/confusion.h"
+#include "ledger/data_facts.h"
 #include "protocol/types.h"
 
 namespace interlude {
@@ -40,6 +42,7 @@ struct BaseOfferMessage {
   Account account;
   int32_t threads = 0;
   bool may_provide = true;  // this model may become the first base
+  DataFacts data;
 };
 
 struct CaughtUpMessage {
@@ -75,6 +78,9 @@ struct EvaluationReportMessage {
   uint64_t samples = 0;
   double loss_sum = 0;
   Account account;
+  uint32_t classes = 0;  // 0: what stands below is not known
+  uint64_t top5 = 0;
+  Confusion confusion;
 };
 
 struct LeaveMessage {

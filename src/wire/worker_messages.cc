@@ -58,6 +58,39 @@ StatusOr<JoinMessage> Read(const v1::Join& proto) {
   return message;
 }
 
+void FillData(const DataFacts& data, v1::BaseOffer& offer) {
+  if (data.classes.size() <= kMostClassNames) {
+    for (const std::string& name : data.classes)
+      offer.add_class_names(CleanText(name, kMostClassNameBytes));
+  }
+  offer.mutable_pixel_mean()->Assign(data.mean.begin(), data.mean.end());
+  offer.mutable_pixel_deviation()->Assign(data.deviation.begin(), data.deviation.end());
+}
+
+StatusOr<DataFacts> ReadData(const v1::BaseOffer& offer) {
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("the number of class names", offer.class_names_size(), 0,
+                                       int64_t{kMostClassNames}));
+  INTERLUDE_RETURN_IF_ERROR(
+      CheckRange("the number of channels", offer.pixel_mean_size(), 0, int64_t{kMostChannels}));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("the number of pixel deviations",
+                                       offer.pixel_deviation_size(), offer.pixel_mean_size(),
+                                       offer.pixel_mean_size()));
+  DataFacts data;
+  for (const std::string& name : offer.class_names()) {
+    INTERLUDE_RETURN_IF_ERROR(CheckText("a class name", name, kMostClassNameBytes));
+    data.classes.push_back(name);
+  }
+  for (int i = 0; i < offer.pixel_mean_size(); ++i) {
+    data.mean.push_back(offer.pixel_mean(i));
+    data.deviation.push_back(offer.pixel_deviation(i));
+    INTERLUDE_RETURN_IF_ERROR(CheckFinite("a pixel mean", data.mean.back()));
+    INTERLUDE_RETURN_IF_ERROR(CheckFinite("a pixel deviation", data.deviation.back()));
+    if (data.deviation.back() <= 0)
+      return InvalidArgumentError("a pixel deviation is {}", data.deviation.back());
+  }
+  return data;
+}
+
 void Fill(const BaseOfferMessage& message, v1::WorkerMessage& proto) {
   v1::BaseOffer& offer = *proto.mutable_base_offer();
   for (const ParameterSpec& parameter : message.layout.parameters()) {
@@ -71,6 +104,7 @@ void Fill(const BaseOfferMessage& message, v1::WorkerMessage& proto) {
   FillAccount(message.account, *offer.mutable_account());
   offer.set_threads(message.threads);
   offer.set_is_placeholder(!message.may_provide);
+  FillData(message.data, offer);
 }
 
 StatusOr<Layout> ReadLayout(const v1::BaseOffer& proto) {
@@ -111,6 +145,7 @@ StatusOr<BaseOfferMessage> Read(const v1::BaseOffer& proto) {
   INTERLUDE_RETURN_IF_ERROR(CheckRange("threads", proto.threads(), 0, kMostCores));
   message.threads = proto.threads();
   message.may_provide = !proto.is_placeholder();
+  INTERLUDE_ASSIGN_OR_RETURN(message.data, ReadData(proto));
   return message;
 }
 
@@ -186,6 +221,43 @@ StatusOr<RoundReportMessage> Read(const v1::RoundReport& proto) {
   return message;
 }
 
+void FillConfusion(const EvaluationReportMessage& message, v1::EvaluationReport& report) {
+  if (message.classes > kMostConfusionClasses || message.confusion.size() > kMostConfusionCells)
+    return;
+  int64_t before = -1;
+  for (const ConfusionCell& cell : message.confusion) {
+    const int64_t place = int64_t{cell.label} * message.classes + cell.predicted;
+    report.add_confusion_gaps(static_cast<uint32_t>(place - before));
+    report.add_confusion_counts(cell.count);
+    before = place;
+  }
+}
+
+StatusOr<Confusion> ReadConfusion(const v1::EvaluationReport& proto) {
+  const int cells = proto.confusion_gaps_size();
+  INTERLUDE_RETURN_IF_ERROR(
+      CheckRange("the number of confused pairs", cells, 0, int64_t{kMostConfusionCells}));
+  INTERLUDE_RETURN_IF_ERROR(
+      CheckRange("the number of their counts", proto.confusion_counts_size(), cells, cells));
+  if (cells > 0)
+    INTERLUDE_RETURN_IF_ERROR(
+        CheckRange("classes", proto.classes(), 1, int64_t{kMostConfusionClasses}));
+  Confusion confusion;
+  int64_t place = -1;
+  for (int i = 0; i < cells; ++i) {
+    place += proto.confusion_gaps(i);
+    const int64_t places = int64_t{proto.classes()} * proto.classes();
+    if (place < 0 || place >= places)
+      return InvalidArgumentError("a confused pair at place {} of {}", place, places);
+    confusion.push_back({static_cast<uint32_t>(place / proto.classes()),
+                         static_cast<uint32_t>(place % proto.classes()),
+                         proto.confusion_counts(i)});
+  }
+  INTERLUDE_RETURN_IF_ERROR(
+      CheckConfusion(confusion, proto.classes(), proto.samples(), proto.correct()));
+  return confusion;
+}
+
 void Fill(const EvaluationReportMessage& message, v1::WorkerMessage& proto) {
   v1::EvaluationReport& report = *proto.mutable_evaluation_report();
   report.set_after_rounds(message.after_rounds);
@@ -193,6 +265,9 @@ void Fill(const EvaluationReportMessage& message, v1::WorkerMessage& proto) {
   report.set_samples(message.samples);
   report.set_loss_sum(message.loss_sum);
   FillAccount(message.account, *report.mutable_account());
+  report.set_classes(message.classes);
+  report.set_top5(message.top5);
+  FillConfusion(message, report);
 }
 
 StatusOr<EvaluationReportMessage> Read(const v1::EvaluationReport& proto) {
@@ -202,7 +277,14 @@ StatusOr<EvaluationReportMessage> Read(const v1::EvaluationReport& proto) {
   EvaluationReportMessage message{.after_rounds = proto.after_rounds(),
                                   .correct = proto.correct(),
                                   .samples = proto.samples(),
-                                  .loss_sum = proto.loss_sum()};
+                                  .loss_sum = proto.loss_sum(),
+                                  .classes = proto.classes(),
+                                  .top5 = proto.top5()};
+  if (proto.classes() > 0) {
+    INTERLUDE_RETURN_IF_ERROR(CheckAtMost("correct", proto.correct(), proto.top5()));
+    INTERLUDE_RETURN_IF_ERROR(CheckAtMost("top5", proto.top5(), proto.samples()));
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(message.confusion, ReadConfusion(proto));
   INTERLUDE_ASSIGN_OR_RETURN(message.account, ReadAccount(proto.account()));
   return message;
 }

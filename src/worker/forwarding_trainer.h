@@ -16,6 +16,7 @@ class ForwardingTrainer : public LocalTrainer {
   const Layout& layout() const override { return inner_->layout(); }
   std::span<float> parameters() override { return inner_->parameters(); }
   bool MayProvideBase() const override { return inner_->MayProvideBase(); }
+  DataFacts data_facts() const override { return inner_->data_facts(); }
   StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& config) override {
     return inner_->MakeDeviceCopy(config);
   }

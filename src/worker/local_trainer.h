@@ -10,6 +10,8 @@
 #include "base/status.h"
 #include "config/run_config.h"
 #include "layout/layout.h"
+#include "ledger/confusion.h"
+#include "ledger/data_facts.h"
 #include "worker/model_copy.h"
 
 namespace interlude {
@@ -33,7 +35,10 @@ struct TrainResult {
 struct EvaluationResult {
   uint64_t correct = 0;
   uint64_t samples = 0;
-  double loss_sum = 0;  // over samples
+  double loss_sum = 0;   // over samples
+  uint32_t classes = 0;  // 0: what stands below is not known
+  uint64_t top5 = 0;     // the right class is among the five likeliest
+  Confusion confusion;   // empty where there are more than kMostConfusionClasses
 };
 
 /// Called after each local step with (steps done in this round, that step's loss). Returning false
@@ -57,6 +62,10 @@ class LocalTrainer {
   /// Whether the parameters may become the run's first base. Not where the pretrained ones are not
   /// on this machine: the worker then gets the base that another one provides.
   virtual bool MayProvideBase() const { return true; }
+
+  /// What the data are, as far as the trainer knows. Workers of one run must not contradict each
+  /// other.
+  virtual DataFacts data_facts() const { return {}; }
 
   /// A copy of the model beside the trainer's parameters on its device, which Apply and ReplaceBase
   /// move too; what they are now is the base. Null when parameters() are in host memory, and the

@@ -72,7 +72,10 @@ Status Evaluate(WorkerContext& context, uint32_t after_rounds, uint32_t part, ui
                                                .correct = result->correct,
                                                .samples = result->samples,
                                                .loss_sum = result->loss_sum,
-                                               .account = context.recorder.Take()});
+                                               .account = context.recorder.Take(),
+                                               .classes = result->classes,
+                                               .top5 = result->top5,
+                                               .confusion = result->confusion});
   return OkStatus();
 }
 

@@ -193,7 +193,8 @@ Status Worker::OfferBase() {
                                   .chunk_hashes = model_->BaseHashes(),
                                   .account = recorder_.Take(),
                                   .threads = threads_,
-                                  .may_provide = trainer_->MayProvideBase()});
+                                  .may_provide = trainer_->MayProvideBase(),
+                                  .data = trainer_->data_facts()});
   // Until CatchUp tells. One that is lost with its session is not said again where StartRound has
   // followed it: then all of the base is fetched.
   for (uint32_t chunk = 0; chunk < model_->num_chunks(); ++chunk) {
