@@ -183,6 +183,7 @@ const std::vector<Key>& Table() {
     Number(MEMBER(round.reconnect_s), 0, 86'400, "how long a round waits for a worker whose connection broke"),
     Integer(MEMBER(round.max_refusals), 1, kMillion, "a worker is excluded after so many updates or messages that were wrong"),
     Integer(MEMBER(round.evaluate_every), 0, kMillion, "rounds between evaluations on the test set; 0: only at the end"),
+    Simple(KeyType::kBoolean, MEMBER(round.save_best), "with evaluate_every: whenever the accuracy is the best so far the model is saved as model-best.safetensors"),
 
     Choice(MEMBER(outer.merge), {"weighted_mean", "mean", "trimmed_mean", "coordinate_median"}, "weighted by the samples that each worker saw; trimmed_mean and coordinate_median weigh nobody and bear bad updates"),
     NumberBelow(MEMBER(outer.trim), 0.5, "share of the values cut from each end, rounded up; trimmed_mean"),
@@ -193,6 +194,7 @@ const std::vector<Key>& Table() {
     Rate(MEMBER(outer.beta1), "decay of the first moment; adam"),
     Rate(MEMBER(outer.beta2), "decay of the second moment; adam"),
     Number(MEMBER(outer.epsilon), 1e-30, 1, "keeps the division finite; adam"),
+    Rate(MEMBER(outer.ema_decay), "the coordinator keeps a moving average of the base that keeps this share of itself each round, and saves it as model-ema.safetensors; 4 bytes a parameter; 0: off"),
     OptionalText(MEMBER(outer.plugin), "path of a shared library with a merge rule or outer optimizer of your own (include/interlude/merge_plugin.h); empty: none; only the coordinator loads it"),
     OptionalText(MEMBER(outer.plugin_config), "text handed to the plug-in"),
   };

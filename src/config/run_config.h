@@ -100,6 +100,7 @@ struct RoundConfig {
   double reconnect_s = 2;       // a worker whose connection broke is awaited so long
   uint32_t max_refusals = 3;    // wrong updates or messages after which a worker is excluded
   uint32_t evaluate_every = 0;  // rounds; 0 means only at the end
+  bool save_best = true;        // with evaluate_every: the model whenever its accuracy is the best
 
   friend bool operator==(const RoundConfig&, const RoundConfig&) = default;
 };
@@ -115,6 +116,7 @@ struct OuterConfig {
   double beta1 = 0.9;         // adam
   double beta2 = 0.95;        // adam
   double epsilon = 1e-8;      // adam
+  double ema_decay = 0;       // of a moving average of the base, saved beside it; 0: none
   std::string plugin;         // shared library with a merge rule or outer optimizer; empty: none
   std::string plugin_config;  // text handed to it
 

@@ -3,6 +3,7 @@
 #include "base/memory_account.h"
 #include "codec/float_environment.h"
 #include "interlude/merge_plugin.h"
+#include "optim/base_average.h"
 #include "optim/trimmed_mean.h"
 
 namespace interlude {
@@ -53,15 +54,27 @@ ChunkMerge::ChunkMerge(const RunConfig& config, std::shared_ptr<const MergePlugi
       rule_(MergeOptionsOf(config)),
       optimizer_(OuterOptimizerOf(config)),
       plugin_(std::move(plugin)),
-      state_per_param_(plugin_ != nullptr && plugin_->steps()
-                           ? plugin_->state_per_param()
-                           : OuterStatePerParam(optimizer_.type)) {}
+      step_state_per_param_(plugin_ != nullptr && plugin_->steps()
+                                ? plugin_->state_per_param()
+                                : OuterStatePerParam(optimizer_.type)),
+      ema_decay_(static_cast<float>(config.outer.ema_decay)) {}
 
 StatusOr<MergeOutcome> ChunkMerge::Merge(const MergeOrder& order,
                                          std::span<const std::span<const std::byte>> payloads,
                                          const ChunkArrays& arrays, std::span<std::byte> sync,
                                          MergeReport* report) const {
   const DefaultFloatEnvironment environment;
+  ChunkArrays step = arrays;
+  step.state = arrays.state.first(arrays.base.size() * step_state_per_param_);
+  const StatusOr<MergeOutcome> outcome = MergeWithoutAverage(order, payloads, step, sync, report);
+  if (ema_decay_ > 0 && outcome.ok() && !outcome->first_nonfinite)
+    AddToAverage(ema_decay_, arrays.base, arrays.state.last(arrays.base.size()));
+  return outcome;
+}
+
+StatusOr<MergeOutcome> ChunkMerge::MergeWithoutAverage(
+    const MergeOrder& order, std::span<const std::span<const std::byte>> payloads,
+    const ChunkArrays& arrays, std::span<std::byte> sync, MergeReport* report) const {
   if (report != nullptr) *report = {};
   if (payloads.empty()) {
     return Encode(codec_, std::vector<float>(arrays.base.size()), arrays, {}, sync);

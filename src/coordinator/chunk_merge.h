@@ -20,7 +20,7 @@ namespace interlude {
 struct ChunkArrays {
   uint64_t first_param = 0;  // of the chunk, in the flat sequence
   std::span<float> base;
-  std::span<float> state;     // base.size() * state_per_param()
+  std::span<float> state;     // base.size() * state_per_param(); the average, if any, last
   std::span<float> residual;  // empty with fp32
 };
 
@@ -45,16 +45,19 @@ class ChunkMerge {
   Codec codec() const { return codec_; }
   /// Null: none.
   const MergePlugin* plugin() const { return plugin_.get(); }
-  /// Values of outer state for each parameter, the optimizer's or the plug-in's.
-  size_t state_per_param() const { return state_per_param_; }
+  /// Values of outer state for each parameter, the optimizer's or the plug-in's and, where there is
+  /// a moving average of the base, its.
+  size_t state_per_param() const { return step_state_per_param_ + (ema_decay_ > 0 ? 1 : 0); }
+  /// Of the moving average of the base (optim/base_average.h); 0: there is none.
+  float ema_decay() const { return ema_decay_; }
 
   /// Merges `payloads`, payloads[k] of order.contributors[k], into the arrays, and writes the sync
   /// payload. `report`, where given, says what was done to each contributor.
   ///
   /// Without contributors the sync payload is of zeros, no step is taken, state and residual stay
-  /// as they are, and so does the base but for -0, which becomes +0 as with everyone who applies
-  /// the payload. With first_nonfinite set, or Internal when a plug-in fails, all but `payloads` is
-  /// unspecified.
+  /// as they are (but the average goes on), and so does the base but for -0, which becomes +0 as
+  /// with everyone who applies the payload. With first_nonfinite set, or Internal when a plug-in
+  /// fails, all but `payloads` is unspecified.
   StatusOr<MergeOutcome> Merge(const MergeOrder& order,
                                std::span<const std::span<const std::byte>> payloads,
                                const ChunkArrays& arrays, std::span<std::byte> sync,
@@ -74,6 +77,11 @@ class ChunkMerge {
   MergeOutcome MergeByRule(Work& work) const;
   /// Stage by stage over the whole chunk, since a plug-in may want to see all of it.
   StatusOr<MergeOutcome> MergeByPlugin(Work& work) const;
+  /// All but the average, of which `arrays.state` has nothing.
+  StatusOr<MergeOutcome> MergeWithoutAverage(const MergeOrder& order,
+                                             std::span<const std::span<const std::byte>> payloads,
+                                             const ChunkArrays& arrays, std::span<std::byte> sync,
+                                             MergeReport* report) const;
   Status PluginMerge(const Work& work, const interlude_merge_chunk& chunk,
                      std::span<float> merged) const;
 
@@ -81,7 +89,8 @@ class ChunkMerge {
   MergeOptions rule_;
   OuterOptimizerOptions optimizer_;
   std::shared_ptr<const MergePlugin> plugin_;  // null: none
-  size_t state_per_param_;
+  size_t step_state_per_param_;                // what the optimizer or plug-in keeps
+  float ema_decay_;
 };
 
 }  // namespace interlude

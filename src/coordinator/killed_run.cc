@@ -30,12 +30,13 @@ uint64_t SamplesOf(WorkerId worker) { return 100 + static_cast<uint64_t>(worker)
 
 }  // namespace
 
-KilledRun::KilledRun(const std::string& name, uint32_t workers) {
+KilledRun::KilledRun(const std::string& name, uint32_t workers, double ema_decay) {
   const CoordinatorOptions options = TestOptions(name, workers);
   options_.directory = options.directory;
   options_.config = options.config;
   options_.config.round.snapshot_every = 2;
   options_.config.round.rounds = 20;
+  options_.config.outer.ema_decay = ema_decay;
   options_.workers = workers;
   options_.threads = 2;
   std::filesystem::create_directories(directory() + "/snapshots");

@@ -18,7 +18,7 @@ namespace interlude {
 class KilledRun {
  public:
   /// In an empty directory, with a journal for TestLayout() and a first base.
-  explicit KilledRun(const std::string& name, uint32_t workers = 2);
+  explicit KilledRun(const std::string& name, uint32_t workers = 2, double ema_decay = 0);
   ~KilledRun();
 
   const std::string& directory() const { return options_.directory; }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/free_memory.h"
+#include "optim/base_average.h"
 
 namespace interlude {
 StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const RunConfig& config) {
@@ -51,6 +52,16 @@ ChunkHashes Merger::CopyState(uint32_t chunk, const ChunkArrays& out) {
   std::ranges::copy(state.state, out.state.begin());
   std::ranges::copy(state.residual, out.residual.begin());
   return {.payload = {}, .base = chunk_hashes_[chunk], .base_round = chunk_rounds_[chunk]};
+}
+
+void Merger::LookAtBase(uint32_t chunk, const BaseLook& look) const {
+  const ChunkRange range = layout_.chunk(chunk);
+  MutexLock lock(chunk_mutexes_[chunk]);
+  look(chunk, chunk_rounds_[chunk], base_.floats().subspan(range.begin, range.count));
+}
+
+void Merger::CopyAverage(uint32_t chunk, uint32_t rounds, std::span<float> out) {
+  CorrectAverage(merge_.ema_decay(), rounds, StateOf(chunk).state.last(out.size()), out);
 }
 
 Status Merger::Restore(uint32_t chunk, uint32_t round, const Hash128& base_hash) {
@@ -101,6 +112,7 @@ StatusOr<ChunkHashes> Merger::MergeChunk(const MergeOrder& order,
   timer.AddChunk();
   MutexLock lock(chunk_mutexes_[order.chunk]);
   const ChunkArrays arrays = StateOf(order.chunk);
+  if (before_merge_) before_merge_(order.chunk, chunk_rounds_[order.chunk], arrays.base);
   const StatusOr<MergeOutcome> outcome = merge_.Merge(order, payloads, arrays, sync, report);
   if (!outcome.ok() || outcome->first_nonfinite) timer.MarkFailed();
   INTERLUDE_RETURN_IF_ERROR(outcome.status());

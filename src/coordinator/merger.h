@@ -3,6 +3,7 @@
 // threads of a pool; no working memory is kept.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -47,6 +48,18 @@ class Merger {
   /// hashes and the round after which it stands. `out` has the chunk's size.
   ChunkHashes CopyBaseChunk(uint32_t chunk, std::span<std::byte> out) const;
 
+  /// Called under a chunk's lock, before a merge changes its base: the chunk's number, the round
+  /// after which it stands, and its values.
+  using BaseLook =
+      std::function<void(uint32_t chunk, uint32_t round, std::span<const float> values)>;
+  /// Set while nothing is being merged. Null: nobody looks.
+  void SetBeforeMerge(BaseLook look) { before_merge_ = std::move(look); }
+  /// Any thread: shows a chunk of the base as it is between two merges of it.
+  void LookAtBase(uint32_t chunk, const BaseLook& look) const;
+  /// While no chunk is being merged: the moving average of the base's chunk after `rounds` rounds.
+  /// `out` has the chunk's size. Only with outer.ema_decay.
+  void CopyAverage(uint32_t chunk, uint32_t rounds, std::span<float> out);
+
   /// All that is kept of one chunk.
   ChunkArrays StateOf(uint32_t chunk);
   /// Any thread: copies it as it is between two merges of the chunk, and returns the base's hash
@@ -61,6 +74,7 @@ class Merger {
   std::span<const std::byte> BaseChunk(uint32_t chunk) const;
   const Layout& layout() const { return layout_; }
   Codec codec() const { return merge_.codec(); }
+  bool has_average() const { return merge_.ema_decay() > 0; }
   /// Values of outer state kept for each parameter, by the optimizer or the plug-in.
   size_t state_per_param() const { return merge_.state_per_param(); }
   /// While no chunk is being merged.
@@ -79,6 +93,7 @@ class Merger {
   std::vector<uint32_t> chunk_rounds_;  // the last round merged into each chunk
   /// One for each chunk: held while its base, hash and round change, and while they are copied.
   const std::unique_ptr<Mutex[]> chunk_mutexes_;
+  BaseLook before_merge_;
 };
 
 }  // namespace interlude

@@ -89,6 +89,43 @@ TEST(Merger, WeighsDeltasBySamples) {
   for (size_t i = 0; i < 128; ++i) EXPECT_EQ(merger->base()[i], 2.0f) << "(3 * 1 + 1 * 5) / 4";
 }
 
+TEST(Merger, KeepsAMovingAverageOfTheBaseBesideTheOuterState) {
+  for (const OuterOptimizerKind optimizer :
+       {OuterOptimizerKind::kNesterov, OuterOptimizerKind::kSgd, OuterOptimizerKind::kAdam}) {
+    RunConfig config = Config(CodecKind::kQ4);
+    config.outer.optimizer = optimizer;
+    auto plain = Merger::Create(SmallLayout(), config).value();
+    config.outer.ema_decay = 0.6;
+    auto averaging = Merger::Create(SmallLayout(), config).value();
+    EXPECT_FALSE(plain->has_average());
+    ASSERT_TRUE(averaging->has_average());
+    EXPECT_EQ(averaging->state_per_param(), plain->state_per_param() + 1);
+    std::vector<double> expected(128, 0.0);
+    double weights = 0;
+    for (uint32_t round = 1; round <= 6; ++round) {
+      // Nobody contributes to round 4; the average goes on.
+      std::vector<std::vector<std::byte>> payloads;
+      if (round != 4) payloads.push_back(EncodeOf(Codec::kQ4, Noise(128, round, 1e-2f)));
+      const std::vector<std::span<const std::byte>> spans(payloads.begin(), payloads.end());
+      MergeOrder order{round, 0, {}};
+      if (round != 4) order.contributors = {{0, 100}};
+      std::vector<std::byte> sync(EncodedBytes(Codec::kQ4, 128));
+      PhaseTimer timer(Phase::kMerge, round, kNoWorker, SystemClock());
+      const auto without = plain->MergeChunk(order, spans, sync, timer);
+      const auto with = averaging->MergeChunk(order, spans, sync, timer);
+      ASSERT_TRUE(without.ok() && with.ok());
+      EXPECT_EQ(without->base, with->base) << "the average changes nothing";
+      weights = 0.6 * weights + 1;
+      std::vector<float> average(128);
+      averaging->CopyAverage(0, round, average);
+      for (size_t i = 0; i < 128; ++i) {
+        expected[i] = 0.6 * expected[i] + averaging->base()[i];
+        ASSERT_NEAR(average[i], expected[i] / weights, 1e-6);
+      }
+    }
+  }
+}
+
 TEST(Merger, RefusesAFirstBaseThatIsNotFiniteAndNamesTheParameter) {
   auto merger = Merger::Create(SmallLayout(), Config(CodecKind::kQ4)).value();
   const float bad = std::numeric_limits<float>::infinity();

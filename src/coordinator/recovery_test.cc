@@ -104,6 +104,25 @@ TEST(Recovery, CommittedRoundsAndAPartOfTheOpenOneComeToTheBitsOfTheUninterrupte
   EXPECT_EQ(recovered->open_orders[0].chunk, 1u);
 }
 
+TEST(Recovery, TheMovingAverageOfTheBaseComesToTheSameBitsToo) {
+  KilledRun run("recovery-average", 2, 0.75);
+  run.Snapshot(0);
+  run.Commit(1);
+  // The first chunk of the snapshot stands after round 1, the second after round 2.
+  run.Snapshot(1, [&] { run.Commit(2); });
+  run.Commit(3);
+  run.Kill();
+  const auto recovered = RecoverFrom(run).value();
+  ASSERT_TRUE(recovered);
+  EXPECT_EQ(recovered->committed_rounds, 3u);
+  ExpectSameState(*recovered->exchange->merger, run.merger());
+  std::vector<float> left(256), right(256);
+  run.merger().CopyAverage(0, 3, left);
+  recovered->exchange->merger->CopyAverage(0, 3, right);
+  ExpectSameBits(left, right);
+  EXPECT_NE(left[0], run.merger().base()[0]);
+}
+
 TEST(Recovery, ARoundWhoseMembersAreNotAllOnRecordHasNotBegun) {
   for (const uint32_t recorded : {1u, 2u}) {
     KilledRun run("recovery-members");

@@ -3,9 +3,18 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "coordinator/round_thread.h"
+#include "store/model_facts.h"
 #include "store/safetensors.h"
+#include "store/safetensors_file.h"
 
 namespace interlude {
+namespace {
+
+double AccuracyOf(const EvaluationRecord& evaluation) {
+  return static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples);
+}
+
+}  // namespace
 
 void RoundThread::CarryOutActions() {
   for (;;) {
@@ -66,7 +75,10 @@ void RoundThread::Do(const StartRound& action) {
   sync_hashes_.assign(num_chunks, {});
   sync_contributors_.assign(num_chunks, {});
   chunks_merged_ = 0;
-  if (action.evaluate) evaluations_.Begin(round - 1, action.members);
+  if (action.evaluate) {
+    evaluations_.Begin(round - 1, action.members);
+    if (saver_ != nullptr) scored_before_ = round;
+  }
 
   StartRoundMessage message;
   message.round = round;
@@ -111,6 +123,8 @@ void RoundThread::StartSnapshots() {
   identity.layout = exchange_->merger->layout();
   identity.state_per_param = static_cast<uint32_t>(exchange_->merger->state_per_param());
   identity.has_residual = exchange_->merger->codec() == Codec::kQ4;
+  if (options_.config.round.evaluate_every > 0 && options_.config.round.save_best)
+    saver_ = std::make_unique<ModelSaver>(BestModelPath(), *exchange_->merger);
   snapshotter_ = std::make_unique<Snapshotter>(options_.directory + "/snapshots",
                                                std::move(identity), *exchange_->merger,
                                                [this](uint32_t round, const Status& status) {
@@ -119,8 +133,8 @@ void RoundThread::StartSnapshots() {
 }
 
 void RoundThread::Do(const MergeChunk& action) {
-  if (!snapshot_) return merges_to_come_.push_back(action);
   const MergeOrder& order = action.order;
+  if (!snapshot_ || MayBecomeBest(order.round)) return merges_to_come_.push_back(action);
   const PhaseTimer::Scope scope = timers_.at(order.round).decide.Enter();
   CrashPoint();
   const Status recorded = exchange_->deltas->RecordMerge(order);
@@ -226,7 +240,9 @@ void RoundThread::Do(const EndRun& action) {
     return;
   }
   const std::string path = options_.directory + "/model.safetensors";
-  const Status saved = SaveModel(path, machine_.committed_rounds());
+  Status saved = SaveModel(path, machine_.committed_rounds());
+  if (saved.ok()) saved = SaveAverage(machine_.committed_rounds());
+  if (saver_ != nullptr && end_status_.ok()) saver_->Await();
   if (saved.ok()) {
     outcome_.model_path = path;
   } else if (end_status_.ok()) {
@@ -236,12 +252,70 @@ void RoundThread::Do(const EndRun& action) {
   }
 }
 
+std::map<std::string, std::string> RoundThread::ModelFacts(uint32_t rounds) const {
+  std::map<std::string, std::string> facts = {{kModelRunId, run_id_},
+                                              {kModelRounds, std::to_string(rounds)},
+                                              {kModelRootHash, exchange_->merger->Root().ToHex()},
+                                              {kModelConfig, FormatRunConfig(options_.config)}};
+  if (!data_.classes.empty()) facts[kModelClasses] = ClassesText(data_);
+  if (!data_.mean.empty()) facts[kModelNormalization] = NormalizationText(data_);
+  if (last_evaluation_ && last_evaluation_->after_rounds == rounds)
+    facts[kModelAccuracy] = fmt::format("{}", AccuracyOf(*last_evaluation_));
+  return facts;
+}
+
 Status RoundThread::SaveModel(const std::string& path, uint32_t rounds) const {
   return WriteSafetensors(path, exchange_->merger->layout(), exchange_->merger->base(),
-                          {{"interlude.run_id", run_id_},
-                           {"interlude.rounds", std::to_string(rounds)},
-                           {"interlude.root_hash", exchange_->merger->Root().ToHex()},
-                           {"interlude.config", FormatRunConfig(options_.config)}});
+                          ModelFacts(rounds));
+}
+
+Status RoundThread::SaveAverage(uint32_t rounds) const {
+  Merger& merger = *exchange_->merger;
+  if (!merger.has_average()) return OkStatus();
+  std::map<std::string, std::string> facts = ModelFacts(rounds);
+  // Those of the base are not the average's.
+  facts.erase(kModelRootHash);
+  facts.erase(kModelAccuracy);
+  facts[kModelEmaDecay] = fmt::format("{}", options_.config.outer.ema_decay);
+  INTERLUDE_ASSIGN_OR_RETURN(SafetensorsFile file,
+                             SafetensorsFile::Create(options_.directory + "/model-ema.safetensors",
+                                                     merger.layout(), facts));
+  Buffer values = Buffer::Floats("average chunk", merger.layout().chunk(0).count);
+  for (uint32_t chunk = 0; chunk < merger.layout().num_chunks(); ++chunk) {
+    const ChunkRange range = merger.layout().chunk(chunk);
+    const std::span<float> out = values.floats().first(range.count);
+    merger.CopyAverage(chunk, rounds, out);
+    INTERLUDE_RETURN_IF_ERROR(file.Write(range.begin, out));
+  }
+  return file.Commit();
+}
+
+void RoundThread::SaveIfBest(const EvaluationRecord& evaluation) {
+  // A merge that is under way changes the base that was evaluated.
+  if (saver_ == nullptr || uncommitted_chunks_ != 0 ||
+      evaluation.after_rounds != machine_.committed_rounds()) {
+    return;
+  }
+  const double accuracy = AccuracyOf(evaluation);
+  if (best_accuracy_ && accuracy <= *best_accuracy_) return;
+  if (saver_->Begin(evaluation.after_rounds, ModelFacts(evaluation.after_rounds))) {
+    best_accuracy_ = accuracy;
+  } else {
+    LogWarning(
+        "the model after {} rounds, the best so far, is not saved: the one before is still "
+        "being written",
+        evaluation.after_rounds);
+  }
+}
+
+void RoundThread::ReleaseMerges() {
+  for (const MergeChunk& merge : std::exchange(merges_to_come_, {})) {
+    if (!failed_) Do(merge);
+  }
+}
+
+std::string RoundThread::BestModelPath() const {
+  return options_.directory + "/model-best.safetensors";
 }
 
 void RoundThread::SaveEveryRound(uint32_t round) {

@@ -187,7 +187,7 @@ void RoundThread::On(SnapshotEvent& event) {
     return;
   }
   snapshot_ = event.round;
-  for (const MergeChunk& merge : std::exchange(merges_to_come_, {})) Do(merge);
+  ReleaseMerges();
 }
 
 void RoundThread::On(StopEvent& event) {

@@ -22,6 +22,7 @@ Status RoundThread::Said(WorkerId worker, JoinMessage& /*message*/) {
 }
 
 Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
+  INTERLUDE_RETURN_IF_ERROR(AcceptData(worker, message.data));
   INTERLUDE_RETURN_IF_ERROR(AcceptLayout(worker, message.layout));
   const uint32_t num_chunks = message.layout.num_chunks();
   if (message.chunk_hashes.size() != num_chunks) {
@@ -53,6 +54,25 @@ Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
   }
   const Status made = MakeExchange(layout);
   if (!made.ok()) Fail(made);  // this machine's lack, not the worker's fault
+  return OkStatus();
+}
+
+Status RoundThread::AcceptData(WorkerId worker, const DataFacts& data) {
+  const std::string difference = DescribeDifference(data, data_);
+  if (!difference.empty()) {
+    return FailedPreconditionError(
+        "worker {}'s data differ: {}; give all workers the same data.name and the same classes",
+        worker, difference);
+  }
+  if (data_.classes.empty() && !data.classes.empty()) {
+    data_.classes = data.classes;
+    book_.Meta(kMetaClasses, ClassesText(data_));
+  }
+  if (data_.mean.empty() && !data.mean.empty()) {
+    data_.mean = data.mean;
+    data_.deviation = data.deviation;
+    book_.Meta(kMetaNormalization, NormalizationText(data_));
+  }
   return OkStatus();
 }
 

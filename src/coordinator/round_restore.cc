@@ -1,8 +1,11 @@
 // Going on where a coordinator that was killed has left the run.
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/log.h"
 #include "coordinator/round_thread.h"
+#include "store/model_facts.h"
+#include "store/safetensors.h"
 
 namespace interlude {
 namespace {
@@ -35,10 +38,13 @@ void RoundThread::Restore(RecoveredRun run) {
   snapshot_ = run.snapshot_round;
   machine_.Restore(MachineOf(run), now, kReturnPatience);
   book_.Restored(run.committed_rounds);
+  const auto data = ReadDataFacts(book_.MetaText(kMetaClasses), book_.MetaText(kMetaNormalization));
+  if (data.ok()) data_ = *data;  // else the first worker that returns says it
   RestoreSyncs(run);
   if (!run.open_members.empty()) RestoreOpenRound(run);
   shared_.SetExchange(exchange_);
   StartSnapshots();
+  RestoreBest();
   LogInfo(
       "going on with run {} after {} of {} rounds ({} merges made again on top of the snapshot "
       "after round {})",
@@ -48,6 +54,16 @@ void RoundThread::Restore(RecoveredRun run) {
               fmt::format("after {} rounds; {} merges made again on top of the snapshot after "
                           "round {}",
                           run.committed_rounds, run.replayed_merges, run.snapshot_round));
+}
+
+/// The best model that the coordinator had saved before it was killed.
+void RoundThread::RestoreBest() {
+  const auto header = ReadSafetensorsHeader(BestModelPath());
+  if (!header.ok()) return;
+  const auto run = header->metadata.find(kModelRunId);
+  const auto accuracy = header->metadata.find(kModelAccuracy);
+  if (run == header->metadata.end() || run->second != run_id_) return;
+  if (accuracy != header->metadata.end()) best_accuracy_ = std::atof(accuracy->second.c_str());
 }
 
 /// A round of which some chunk cannot be had leads no further, nor do those before it.

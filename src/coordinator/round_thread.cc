@@ -53,6 +53,7 @@ StatusOr<RunOutcome> RoundThread::Run() {
     session->outgoing.Close();
   }
   merges_.Drain();
+  saver_.reset();
   FinishOutcome(end_status_);
   if (!end_status_.ok()) return end_status_;
   return outcome_;
@@ -131,10 +132,13 @@ void RoundThread::CompleteEvaluations() {
     book_.Evaluation(*evaluation);
     const double accuracy =
         static_cast<double>(evaluation->correct) / static_cast<double>(evaluation->samples);
+    last_evaluation_ = *evaluation;
+    SaveIfBest(*evaluation);
     outcome_.accuracy = accuracy;
     outcome_.test_samples = evaluation->samples;
     observer_.Evaluated(evaluation->after_rounds, accuracy, evaluation->samples);
   }
+  ReleaseMerges();
 }
 
 void RoundThread::ReportProgress() {

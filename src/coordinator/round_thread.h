@@ -13,6 +13,7 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/evaluation_tally.h"
 #include "coordinator/ledger_book.h"
+#include "coordinator/model_saver.h"
 #include "coordinator/recovery.h"
 #include "coordinator/shared_state.h"
 #include "coordinator/snapshotter.h"
@@ -77,6 +78,8 @@ class RoundThread {
   Status Said(WorkerId worker, LeaveMessage& message);
   /// The layout is the run's: made from the first offer, compared with every later one.
   Status AcceptLayout(WorkerId worker, const Layout& layout);
+  /// What the data are: known from the first that says it, compared with every later offer.
+  Status AcceptData(WorkerId worker, const DataFacts& data);
   /// Takes the memory and the disk space that the layout needs.
   Status MakeExchange(const Layout& layout);
 
@@ -99,6 +102,7 @@ class RoundThread {
   /// Makes the journal's place for a round, which a snapshot must have made free.
   Status BeginRound(uint32_t round);
   void StartSnapshots();
+  void RestoreBest();
   void RestoreSyncs(const RecoveredRun& run);
   void RestoreOpenRound(const RecoveredRun& run);
   /// Never waits for a worker: one that reads nothing, until its queue is full, is removed.
@@ -118,7 +122,20 @@ class RoundThread {
     return machine_.open_round(machine_.committed_rounds() + 1);
   }
   void ReportProgress();
+  /// What is written into a model's file beside its values.
+  std::map<std::string, std::string> ModelFacts(uint32_t rounds) const;
+  std::string BestModelPath() const;
   Status SaveModel(const std::string& path, uint32_t rounds) const;
+  /// The moving average of the base, where there is one.
+  Status SaveAverage(uint32_t rounds) const;
+  /// Whether the base that round `round` changes is still being evaluated, and may be the best.
+  /// Only for as long as messages overtake each other: a worker says its score before it uploads.
+  bool MayBecomeBest(uint32_t round) const {
+    return scored_before_ == round && evaluations_.IsOpen(round - 1);
+  }
+  void ReleaseMerges();
+  /// Where its accuracy is the best so far: begins to save the model.
+  void SaveIfBest(const EvaluationRecord& evaluation);
   /// With persistence = every_round: the whole model to disk, on the round's path, once a round.
   void SaveEveryRound(uint32_t round);
   bool IsCurrent(const Session& session) const;
@@ -149,15 +166,22 @@ class RoundThread {
   std::vector<ChunkHashes> sync_hashes_;    // of the chunks of the round that is merged
   std::vector<std::vector<WorkerId>> sync_contributors_;  // of the same
   std::map<uint32_t, Hash128> roots_;                     // of committed rounds that have not ended
+  DataFacts data_;
   EvaluationTally evaluations_;
+  std::optional<EvaluationRecord> last_evaluation_;
+  std::optional<double> best_accuracy_;  // of the model that is saved as the best
+  std::unique_ptr<ModelSaver> saver_;    // none where no best model is saved
+  uint32_t scored_before_ =
+      0;  // the newest round that began with an evaluation, while there is one
   std::unique_ptr<Snapshotter> snapshotter_;
   /// The newest snapshot that is on disk was begun after so many rounds; nothing before the first,
   /// and nothing is merged before it: what left this process could not be made again.
   std::optional<uint32_t> snapshot_;
-  std::vector<MergeChunk> merges_to_come_;  // that wait for the first snapshot
-  uint32_t saved_round_ = 0;                // the newest whose model SaveEveryRound wrote
-  uint32_t member_count_ = 0;               // of the newest round
-  uint32_t chunks_merged_ = 0;              // of the newest round
+  /// That wait for the first snapshot, or for the evaluation of what they change.
+  std::vector<MergeChunk> merges_to_come_;
+  uint32_t saved_round_ = 0;           // the newest whose model SaveEveryRound wrote
+  uint32_t member_count_ = 0;          // of the newest round
+  uint32_t chunks_merged_ = 0;         // of the newest round
   uint32_t uncommitted_chunks_ = 0;    // ordered to be merged into the base since the last commit
   std::optional<WorkerId> base_from_;  // who was asked for the first base
   bool base_stored_ = false;

@@ -79,6 +79,29 @@ TEST_F(ServiceTest, AWorkerWithAnotherLayoutThanTheRunIsToldWhichParameterDiffer
   coordinator->Stop("the test is over");
 }
 
+TEST_F(ServiceTest, AWorkerWhoseDataHaveOtherClassesIsToldWhichDiffers) {
+  const auto coordinator = StartTestCoordinator("classes", 3);
+  const TestConnection connection(coordinator->address());
+  const auto offer = [](std::vector<std::string> classes) {
+    BaseOfferMessage message{.layout = TestLayout()};
+    message.chunk_hashes.resize(TestLayout().num_chunks());
+    message.data.classes = std::move(classes);
+    return message;
+  };
+  TestSession first(connection);
+  first.Join();
+  first.Say(offer({"cat", "dog"}));
+  first.Expect<ProvideBaseMessage>();
+  TestSession second(connection);
+  second.Join();
+  second.Say(offer({"cat", "cow"}));
+  const GoodbyeMessage goodbye = second.Expect<GoodbyeMessage>();
+  EXPECT_EQ(goodbye.code, StatusCode::kFailedPrecondition);
+  EXPECT_THAT(goodbye.reason, HasSubstr("worker 1's data differ: class 1 is \"cow\", the run's is "
+                                        "\"dog\""));
+  coordinator->Stop("the test is over");
+}
+
 TEST_F(ServiceTest, BulkStreamsNeedTheSessionsToken) {
   TestSession session(connection_);
   session.Join();

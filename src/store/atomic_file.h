@@ -27,6 +27,11 @@ class AtomicFile {
   /// Appends bytes.
   Status Write(std::span<const std::byte> bytes);
 
+  /// Bytes at a place of their own, beside Write's; not with steps. Any thread, several at a time.
+  Status WriteAt(uint64_t offset, std::span<const std::byte> bytes) const {
+    return WriteFullyAt(file_, offset, bytes, partial_path());
+  }
+
   /// Makes the bytes durable and gives the file its name. On an error PATH is as before, but for a
   /// failed sync of the directory, after which either content may survive a crash. Call once.
   Status Commit();

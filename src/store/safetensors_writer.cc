@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "store/atomic_file.h"
 #include "store/safetensors.h"
+#include "store/safetensors_file.h"
 
 namespace interlude {
 namespace {
@@ -48,18 +48,28 @@ StatusOr<std::string> MakeHeader(const Layout& layout,
 
 }  // namespace
 
+StatusOr<SafetensorsFile> SafetensorsFile::Create(
+    const std::string& path, const Layout& layout,
+    const std::map<std::string, std::string>& metadata) {
+  INTERLUDE_ASSIGN_OR_RETURN(const std::string header, MakeHeader(layout, metadata));
+  const uint64_t header_bytes = header.size();
+  INTERLUDE_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  INTERLUDE_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(&header_bytes, 1))));
+  INTERLUDE_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(header))));
+  return SafetensorsFile(std::move(file), sizeof(header_bytes) + header_bytes);
+}
+
+Status SafetensorsFile::Write(uint64_t begin, std::span<const float> values) const {
+  return file_.WriteAt(data_begin_ + begin * sizeof(float), std::as_bytes(values));
+}
+
 Status WriteSafetensors(const std::string& path, const Layout& layout,
                         std::span<const float> values,
                         const std::map<std::string, std::string>& metadata) {
   INTERLUDE_CHECK(values.size() == layout.total_params(), "{} values for a layout of {}",
                   values.size(), layout.total_params());
-  INTERLUDE_ASSIGN_OR_RETURN(const std::string header, MakeHeader(layout, metadata));
-  const uint64_t header_bytes = header.size();
-
-  INTERLUDE_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
-  INTERLUDE_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(&header_bytes, 1))));
-  INTERLUDE_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(header))));
-  INTERLUDE_RETURN_IF_ERROR(file.Write(std::as_bytes(values)));
+  INTERLUDE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Create(path, layout, metadata));
+  INTERLUDE_RETURN_IF_ERROR(file.Write(0, values));
   return file.Commit();
 }
 
