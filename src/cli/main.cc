@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   interlude::AddRunCommand(app, chosen);
   interlude::AddCoordinatorCommand(app, chosen);
   interlude::AddWorkerCommand(app, chosen);
+  interlude::AddEvaluateCommand(app, chosen);
   interlude::AddReportCommand(app, chosen);
   interlude::AddTraceCommand(app, chosen);
   interlude::AddBenchCommand(app, chosen);
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
   interlude::AddModelCommand(app, chosen);
   interlude::AddKeysCommand(app, chosen);
   interlude::AddDoctorCommand(app, chosen);
-  for (const char* name : {"run", "coordinator", "worker", "keys"})
+  for (const char* name : {"run", "coordinator", "worker", "evaluate", "keys"})
     app.get_subcommand(name)->group("Train");
   for (const char* name : {"doctor", "report", "trace", "journal", "bench", "config", "model"})
     app.get_subcommand(name)->group("Look");

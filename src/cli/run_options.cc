@@ -40,12 +40,6 @@ CLI::Validator AddressWithPort(int least_port) {
                         "HOST:PORT");
 }
 
-void AddThreadsOption(CLI::App& app, int& threads, const std::string& help) {
-  app.add_option("--threads", threads, help)
-      ->type_name("T")
-      ->check(CLI::Range(1, kMostThreads).description(""));
-}
-
 StatusOr<std::string> ReadText(const std::string& path) {
   if (std::filesystem::is_directory(path))
     return InvalidArgumentError("{} is a directory, not a run's TOML file", path);
@@ -64,6 +58,12 @@ StatusOr<std::string> ReadText(const std::string& path) {
 }
 
 }  // namespace
+
+void AddThreadsOption(CLI::App& app, int& threads, const std::string& help) {
+  app.add_option("--threads", threads, help)
+      ->type_name("T")
+      ->check(CLI::Range(1, kMostThreads).description(""));
+}
 
 void AddSettingsOption(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option("--set", settings,

@@ -18,6 +18,8 @@ struct ConfigOptions {
   std::vector<std::string> settings;  // "section.key=value", applied in order
 };
 
+/// --threads
+void AddThreadsOption(CLI::App& app, int& threads, const std::string& help);
 /// --set
 void AddSettingsOption(CLI::App& app, std::vector<std::string>& settings);
 

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/version.h"
@@ -10,6 +11,7 @@
 #include "cli/key_files.h"
 #include "cli/run_options.h"
 #include "cli/stop_signals.h"
+#include "cli/worker_program/evaluate.h"
 #include "cli/worker_program/trainers.h"
 #include "worker/synthetic_trainer.h"
 #include "worker/worker.h"
@@ -64,8 +66,21 @@ int Run(const WorkerCommandOptions& options) {
 }  // namespace
 }  // namespace interlude
 
+namespace {
+
+int Evaluate(int argc, char** argv) {
+  CLI::App app{"How right a saved model is, class by class.", "interlude-worker evaluate"};
+  interlude::EvaluateOptions options;
+  interlude::AddEvaluateOptions(app, options);
+  return interlude::RunApp(
+      app, [&] { return interlude::EvaluateSavedModel(options); }, argc, argv);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   interlude::PrepareProcess(argv);
+  if (argc > 1 && std::string_view(argv[1]) == "evaluate") return Evaluate(argc - 1, argv + 1);
   CLI::App app{"One worker of a run; the coordinator tells it what to train.", "interlude-worker"};
   interlude::WorkerCommandOptions options;
   interlude::AddWorkerOptions(app, options);
