@@ -272,6 +272,8 @@ TEST(Cluster, RecordsWhatWasDecidedOfEachChunkBetweenItsCauseAndItsEffect) {
     EXPECT_EQ(spans[Phase::kCall], 4) << "one opened and one closed, a worker";
     EXPECT_EQ(spans[Phase::kLedger], 1);
   }
+}
+
 // Says that so much of the test set is right after so many rounds.
 class ScriptedScores final : public ForwardingTrainer {
  public:
@@ -413,8 +415,8 @@ TEST(Cluster, AJoinerWithAFlippedBitIsRepairedByExactlyItsChunk) {
                                                     std::pair(kBeforeRounds, 2)));
 }
 
-/// A copy of the model in host memory, in which a bit of one chunk's base flips before the chunk's
-/// second sync delta is applied.
+/// A copy of the model in host memory, in which a bit of one chunk's base flips before the
+/// chunk's second sync delta is applied.
 class LosesABit final : public ModelCopy {
  public:
   LosesABit(LocalTrainer& trainer, const RoundConfig& config, uint32_t chunk)

@@ -51,6 +51,27 @@ TEST(RunReport, AsJsonOfTheRecordedRunIsTheGoldenText) {
   ExpectGolden("sample.json", FormatRunJson(RecordedRun()));
 }
 
+TEST(RunReport, NamesTheClassesThatAreToldWorst) {
+  auto database = *RunDatabase::Create(":memory:");
+  ASSERT_TRUE(database->AddRound({.round = 1, .end_ns = 1'000'000'000}, {}, {}).ok());
+  ASSERT_TRUE(database->SetMeta(kMetaClasses, "[\"cat\", \"dog\"]").ok());
+  ASSERT_TRUE(database
+                  ->AddEvaluation({.after_rounds = 1,
+                                   .samples = 8,
+                                   .correct = 6,
+                                   .classes = 2,
+                                   .top5 = 8,
+                                   .confusion = {{0, 0, 5}, {1, 0, 2}, {1, 1, 1}}})
+                  .ok());
+  const RunSummary run = *AnalyzeRun(*database);
+  const std::string text = FormatRunReport(run);
+  EXPECT_THAT(text, HasSubstr("Test accuracy 75.00 %, top 5: 100.00 %; training loss"));
+  EXPECT_THAT(text, HasSubstr("  dog          3    33.33    cat (66.7 %)\n"));
+  EXPECT_THAT(text, HasSubstr("  dog            cat              2\n"));
+  const auto json = nlohmann::json::parse(FormatRunJson(run));
+  EXPECT_EQ(json["evaluations"][0]["classes"][1]["name"], "dog");
+}
+
 TEST(RunReport, FitsTheWidthAndIsPlainAscii) {
   const std::string text = FormatRunReport(RecordedRun());
   EXPECT_LE(WidestLine(text), kReportWidth);
