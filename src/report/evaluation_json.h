@@ -10,7 +10,7 @@
 namespace interlude::internal {
 
 /// See EvaluationJson.
-nlohmann::json JsonOfEvaluation(const EvaluationRecord& evaluation,
-                                const std::vector<std::string>& names);
+nlohmann::ordered_json JsonOfEvaluation(const EvaluationRecord& evaluation,
+                                        const std::vector<std::string>& names);
 
 }  // namespace interlude::internal

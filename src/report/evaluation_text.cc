@@ -12,7 +12,7 @@ namespace interlude {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr size_t kNameWidth = 24;
 constexpr size_t kMostPairs = 5;
@@ -69,8 +69,8 @@ std::string ClassScoresText(const EvaluationRecord& evaluation,
   return text + "\n" + confused.ToString();
 }
 
-nlohmann::json internal::JsonOfEvaluation(const EvaluationRecord& e,
-                                          const std::vector<std::string>& names) {
+nlohmann::ordered_json internal::JsonOfEvaluation(const EvaluationRecord& e,
+                                                  const std::vector<std::string>& names) {
   Json json = {{"after_rounds", e.after_rounds},
                {"samples", e.samples},
                {"correct", e.correct},

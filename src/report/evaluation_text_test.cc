@@ -42,7 +42,7 @@ TEST(EvaluationText, SaysNothingOfWhatIsNotKnown) {
   EXPECT_EQ(AccuracyText(plain), "75.00 %");
   EXPECT_EQ(ClassScoresText(plain, kNames), "");
   EXPECT_EQ(EvaluationJson(plain, {}),
-            "{\"after_rounds\":1,\"correct\":3,\"mean_loss\":1.0,\"samples\":4}\n");
+            "{\"after_rounds\":1,\"samples\":4,\"correct\":3,\"mean_loss\":1.0}\n");
   EXPECT_EQ(AccuracyText({}), "0.00 %");
 }
 
