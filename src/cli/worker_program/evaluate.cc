@@ -19,7 +19,8 @@ namespace {
 
 StatusOr<RunConfig> ConfigOf(const SavedModel& model, const EvaluateOptions& options) {
   RunConfig config = model.config;
-  config.train.batch = 1;  // a test set may come with a few training samples alone
+  config.model.pretrained.clear();  // the parameters are in the file
+  config.train.batch = 1;           // a test set may come with a few training samples alone
   config.train.accumulate = 1;
   std::vector<std::string> settings = options.settings;
   if (!options.data.empty()) settings.push_back("data.directory=" + options.data);
