@@ -46,7 +46,8 @@ class ModelSaverTest : public testing::Test {
     for (const SafetensorsEntry& entry : header->entries) {
       const size_t count = (entry.end - entry.begin) / sizeof(float);
       EXPECT_TRUE(
-          ReadSafetensorsF32(path_, *header, entry, std::span(values).subspan(at, count)).ok());
+          ReadSafetensorsFloats(path_, *header, entry, 0, std::span(values).subspan(at, count))
+              .ok());
       at += count;
     }
     return values;

@@ -23,8 +23,9 @@ StatusOr<std::vector<float>> ReadValues(const SavedModel& model, const Layout& l
           "{} has no tensor {} of shape [{}], which the model of its run has", model.path,
           spec.name, fmt::join(spec.shape, ", "));
     }
-    INTERLUDE_RETURN_IF_ERROR(ReadSafetensorsF32(
-        model.path, model.header, *entry, std::span(values).subspan(spec.offset, spec.count)));
+    INTERLUDE_RETURN_IF_ERROR(
+        ReadSafetensorsFloats(model.path, model.header, *entry, /*first=*/0,
+                              std::span(values).subspan(spec.offset, spec.count)));
   }
   return values;
 }
