@@ -24,7 +24,7 @@ ALLOWED = {
     "wire": {"protocol", "codec", "layout", "ledger"},
     "coordinator": {"protocol", "wire", "codec", "layout", "optim", "ledger", "store", "config"},
     "worker": {"protocol", "wire", "codec", "layout", "ledger", "config"},
-    "train": {"codec", "layout", "worker", "config"},
+    "train": {"codec", "layout", "worker", "config", "images"},
     "analysis": {"ledger"},
     "report": {"analysis", "ledger"},
     "web": {"report", "analysis", "ledger"},
