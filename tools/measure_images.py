@@ -46,7 +46,8 @@ def pictures(options, folder):
     if where.is_dir():
         files = [path for path in sorted(where.iterdir()) if path.suffix.lower() in (".jpg", ".jpeg")]
         # Only what is a JPEG by its content: vipsthumbnail and ours shrink while they load those alone.
-        files = [path for path in files if path.read_bytes()[:3] == b"\xff\xd8\xff"][:options.count]
+        files = [path for path in files if path.read_bytes()[:3] == b"\xff\xd8\xff"]
+        files = files[::max(1, len(files) // options.count)][:options.count]
         return files, "the pets" if where == pets else "the given pictures"
     if options.pictures:
         sys.exit("no folder %s" % where)
@@ -59,9 +60,9 @@ def cpu_of_children():
 
 
 def vipsthumbnail_seconds(files, side, folder):
-    """--crop scales the shorter side to `side`, as ours does, and cuts the rest off."""
+    """--smartcrop scales the shorter side to `side`, as ours does, and cuts the rest off."""
     before = cpu_of_children()
-    subprocess.run(["vipsthumbnail", "--size", "%dx%d" % (side, side), "--crop", "centre", "--output",
+    subprocess.run(["vipsthumbnail", "--size", "%dx%d" % (side, side), "--smartcrop", "centre", "--output",
                     "%s/%%s.ppm" % folder, *files], check=True, env={**os.environ, "VIPS_CONCURRENCY": "1"})
     return cpu_of_children() - before
 

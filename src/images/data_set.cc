@@ -9,8 +9,11 @@
 namespace interlude {
 namespace {
 
-constexpr PixelStatistics kFashionStatistics = {{0.2860f}, {0.3530f}};  // of the 60,000 images
-constexpr PixelStatistics kMnistStatistics = {{0.1307f}, {0.3081f}};
+// Of the 60,000 images; a model may see gray as three equal colors.
+constexpr PixelStatistics kFashionStatistics = {{0.2860f, 0.2860f, 0.2860f},
+                                                {0.3530f, 0.3530f, 0.3530f}};
+constexpr PixelStatistics kMnistStatistics = {{0.1307f, 0.1307f, 0.1307f},
+                                              {0.3081f, 0.3081f, 0.3081f}};
 
 void KeepFirst(DataPart& part, uint64_t limit) {
   if (limit == 0 || limit >= part.size()) return;

@@ -39,7 +39,7 @@ struct DataPart {
   uint64_t size() const { return labels.size(); }
 };
 
-/// Of pixel / 255, channel by channel; a gray picture has the first alone.
+/// Of pixel / 255, channel by channel; those of gray pictures are three times the same.
 struct PixelStatistics {
   std::array<float, 3> mean = {0, 0, 0};
   std::array<float, 3> deviation = {1, 1, 1};

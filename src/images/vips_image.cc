@@ -43,11 +43,15 @@ std::string TakeMessage() {
 Status WithVips(const std::function<bool()>& body) {
   if (!StartVips()) return InternalError("libvips does not start: {}", TakeMessage());
   thread_local const ThreadEnd thread_end;
+  static std::mutex door;  // closed while somebody waits to be alone: none would let it in else
   static std::shared_mutex mutex;
   {
+    std::unique_lock entry(door);
     const std::shared_lock lock(mutex);
+    entry.unlock();
     if (body()) return OkStatus();
   }
+  const std::lock_guard entry(door);
   const std::unique_lock lock(mutex);
   vips_error_clear();
   if (body()) return OkStatus();
