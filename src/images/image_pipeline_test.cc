@@ -72,5 +72,26 @@ TEST_F(ImagePipelineTest, RefusesAModelOfOtherChannels) {
   EXPECT_THAT(ImagePipeline::Open(config_, 1).status().message(), HasSubstr("model.channels = 4"));
 }
 
+TEST(SharedPets, AreLoadedWithoutABadFile) {
+  RunConfig config;
+  config.data.name = "pets";
+  config.data.directory = std::string(INTERLUDE_SHARED_DATA) + "/oxford-pets";
+  if (!std::filesystem::exists(config.data.directory)) {
+    GTEST_SKIP() << "no " << config.data.directory;
+  }
+  config.model.image_size = 64;
+  config.model.channels = 3;
+  const auto pipeline = ImagePipeline::Open(config, 2);
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status().ToString();
+  const auto loader = (*pipeline)->MakeEvaluationLoader();
+  BatchRequest all{.training = false};
+  for (uint32_t i = 0; i < (*pipeline)->data().test.size(); ++i) all.samples.push_back(i);
+  loader->Request(std::move(all));
+  const auto batch = loader->Take();
+  ASSERT_TRUE(batch.ok()) << batch.status().ToString();
+  EXPECT_EQ(batch->labels().size(), 128u);
+  EXPECT_EQ(loader->counters().bad_files, 0u);
+}
+
 }  // namespace
 }  // namespace interlude

@@ -54,6 +54,23 @@ TEST(Transform, PixelsAreNormalisedChannelByChannel) {
   EXPECT_FALSE(transform.is_random());
 }
 
+TEST(Transform, APictureOfTheModelsSizeIsNormalisedAndNothingElse) {
+  RunConfig config;
+  config.model.image_size = 16;
+  DataSet data;
+  data.statistics = {{0.2860f}, {0.3530f}};
+  const Transform transform(MakeTransformOptions(config, data));
+  Picture picture;
+  picture.Reshape(16, 16, 1);
+  for (size_t i = 0; i < 256; ++i) picture.bytes[i] = static_cast<uint8_t>(i);
+  const auto trained = Trained(transform, picture, 2, 7);
+  for (size_t i = 0; i < 256; ++i) {
+    // To the bit: runs on Fashion-MNIST depend on it.
+    ASSERT_EQ(trained[i], (static_cast<float>(i) / 255.0f - 0.2860f) / 0.3530f);
+  }
+  EXPECT_EQ(Evaluated(transform, picture), trained);
+}
+
 TEST(Transform, AFlipOfOneMirrors) {
   TransformOptions options{.size = 3, .channels = 1};
   options.augment.flip = 1;
