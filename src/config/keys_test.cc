@@ -20,7 +20,8 @@ TEST(Keys, HaveUniqueNamesAndAComment) {
 TEST(Keys, OfOneSectionStandTogether) {
   std::set<std::string_view> sections(AllSections().begin(), AllSections().end());
   EXPECT_EQ(sections.size(), AllSections().size());
-  EXPECT_EQ(sections, (std::set<std::string_view>{"model", "data", "train", "round", "outer"}));
+  EXPECT_EQ(sections,
+            (std::set<std::string_view>{"model", "data", "augment", "train", "round", "outer"}));
 }
 
 TEST(Keys, HoldDefaultsThatAreInTheirRange) {

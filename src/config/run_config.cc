@@ -196,6 +196,22 @@ Status CheckTogether(const RunConfig& config, const std::vector<TomlEntry>& entr
                                 config.train.accumulate, config.train.batch,
                                 AtEither(entries, source, "train.accumulate", "train.batch"));
   }
+  const auto require_order = [&](std::string_view low_name, double low, std::string_view high_name,
+                                 double high) {
+    if (low <= high) return OkStatus();
+    return InvalidArgumentError("{} = {} is more than {} = {}{}", low_name, low, high_name, high,
+                                AtEither(entries, source, low_name, high_name));
+  };
+  const AugmentConfig& augment = config.augment;
+  INTERLUDE_RETURN_IF_ERROR(require_order("augment.scale_min", augment.scale_min,
+                                          "augment.scale_max", augment.scale_max));
+  INTERLUDE_RETURN_IF_ERROR(require_order("augment.ratio_min", augment.ratio_min,
+                                          "augment.ratio_max", augment.ratio_max));
+  if (augment.eval_crop > 0 && augment.eval_crop < 0.25) {
+    return InvalidArgumentError(
+        "augment.eval_crop = {} shows too little; write 0 (by the data set) or at least 0.25{}",
+        augment.eval_crop, AtEither(entries, source, "augment.eval_crop", "augment.eval_crop"));
+  }
   const double bound = config.outer.norm_bound;
   if (bound > 0 && bound < 1) {
     return InvalidArgumentError(

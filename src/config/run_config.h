@@ -13,6 +13,7 @@ namespace interlude {
 
 enum class ModelKind { kVit, kConvNet, kSynthetic };
 enum class LocalOptimizerKind { kAdamW, kSgd };
+enum class NormalizeKind { kData, kImageNet, kHalf };
 enum class ScheduleKind { kCosine, kConstant };
 enum class AutocastKind { kNone, kBf16 };
 enum class MergeRuleKind { kWeightedMean, kMean, kTrimmedMean, kCoordinateMedian };
@@ -51,14 +52,45 @@ struct ModelConfig {
   friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
 
-/// [data]
+/// [data]: which pictures, and how they are read. docs/data.md describes the layouts.
 struct DataConfig {
   std::string name = "fashion_mnist";
   std::string directory = "/usr/share/datasets/fashion-mnist";
   uint64_t train_limit = 0;  // use only the first N training samples; 0 means all
   uint64_t test_limit = 0;   // use only the first N test samples; 0 means all
+  std::string train_csv = "train.csv";
+  std::string test_csv = "test.csv";
+  double test_share = 0.2;  // of each class, where the data set has no test part of its own
+  // files of pictures
+  double bad_share = 0.01;  // of a part's files may be unreadable
+  uint32_t max_megapixels = 100;
+  uint32_t decode_side = 0;  // shorter side of a decoded training picture; 0: by the crop
+  bool cache = true;         // decoded pictures stay in memory
+  uint64_t cache_mb = 0;     // 0: a quarter of what is available
+  uint32_t loader_threads = 0;
+  uint32_t prefetch = 2;  // batches
 
   friend bool operator==(const DataConfig&, const DataConfig&) = default;
+};
+
+/// [augment]: what is done to training pictures, and how pixels become floats.
+struct AugmentConfig {
+  bool random_crop = false;
+  double scale_min = 0.08;  // share of the picture's area
+  double scale_max = 1.0;
+  double ratio_min = 0.75;  // width to height
+  double ratio_max = 1.3333333333333333;
+  double flip = 0;        // probability
+  double brightness = 0;  // factors from 1 - it to 1 + it
+  double contrast = 0;
+  double saturation = 0;
+  uint32_t randaugment_ops = 0;
+  double randaugment_magnitude = 9;
+  double mixup = 0;  // alpha of the Beta distribution; 0: off
+  NormalizeKind normalize = NormalizeKind::kData;
+  double eval_crop = 0;  // share of the shorter side that evaluation sees; 0: by the data set
+
+  friend bool operator==(const AugmentConfig&, const AugmentConfig&) = default;
 };
 
 /// [train]: the local optimizer.
@@ -129,6 +161,7 @@ struct RunConfig {
       0;  // per process; 0 means the usable cores divided among the processes on this machine
   ModelConfig model;
   DataConfig data;
+  AugmentConfig augment;
   TrainConfig train;
   RoundConfig round;
   OuterConfig outer;

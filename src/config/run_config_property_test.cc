@@ -50,6 +50,10 @@ RunConfig RandomConfig(Rng& rng) {
   config.model.image_size = config.model.patch_size * (1 + static_cast<uint32_t>(rng.Below(100)));
   if (config.model.kind != ModelKind::kVit) config.model.pretrained.clear();
   config.train.accumulate = std::min(config.train.accumulate, config.train.batch);
+  AugmentConfig& augment = config.augment;
+  if (augment.scale_min > augment.scale_max) std::swap(augment.scale_min, augment.scale_max);
+  if (augment.ratio_min > augment.ratio_max) std::swap(augment.ratio_min, augment.ratio_max);
+  if (augment.eval_crop < 0.25) augment.eval_crop = 0;
   if (config.outer.norm_bound < 1) config.outer.norm_bound = 0;
   config.round.chunk_params = 64 * (1 + rng.Below(1u << 22));
   return config;

@@ -75,7 +75,8 @@ TEST(ParseRunConfig, SuggestsTheSectionWhereAMisplacedKeyBelongs) {
 TEST(ParseRunConfig, ListsTheSectionsKeysWhenNoneIsNear) {
   EXPECT_EQ(ErrorOf("[data]\nzzzzzzzz = 3\n"),
             "unknown key data.zzzzzzzz at x.toml:2:1; keys of [data] are name, directory, "
-            "train_limit, test_limit");
+            "train_limit, test_limit, train_csv, test_csv, test_share, bad_share, max_megapixels, "
+            "decode_side, cache, cache_mb, loader_threads, prefetch");
   EXPECT_EQ(ErrorOf("zzzzzzzz = 3\n"),
             "unknown key zzzzzzzz at x.toml:1:1; keys outside every section are seed, threads");
 }
@@ -83,9 +84,9 @@ TEST(ParseRunConfig, ListsTheSectionsKeysWhenNoneIsNear) {
 TEST(ParseRunConfig, SuggestsTheNearestSection) {
   EXPECT_EQ(ErrorOf("[rouns]\ncodec = \"q4\"\n"),
             "unknown section [rouns] at x.toml:1:2; did you mean [round]?");
-  EXPECT_EQ(
-      ErrorOf("[optimizer]\n"),
-      "unknown section [optimizer] at x.toml:1:2; sections are model, data, train, round, outer");
+  EXPECT_EQ(ErrorOf("[optimizer]\n"),
+            "unknown section [optimizer] at x.toml:1:2; sections are model, data, augment, train, "
+            "round, outer");
 }
 
 TEST(ParseRunConfig, RefusesAValueWhereASectionBelongs) {
@@ -117,13 +118,21 @@ TEST(ParseRunConfig, NamesTheTypeOfAValueOfAnother) {
   EXPECT_THAT(ErrorOf("[round.codec]\n"), HasSubstr("not a table"));
 }
 
+TEST(ParseRunConfig, NamesBothEndsOfARangeThatIsTurnedRound) {
+  EXPECT_EQ(ErrorOf("[augment]\nscale_min = 0.5\nscale_max = 0.25\n"),
+            "augment.scale_min = 0.5 is more than augment.scale_max = 0.25 at x.toml:3:13");
+  EXPECT_THAT(ErrorOf("[augment]\nratio_min = 2.0\n"), HasSubstr("augment.ratio_max"));
+  EXPECT_THAT(ErrorOf("[augment]\neval_crop = 0.1\n"), HasSubstr("or at least 0.25"));
+}
+
 TEST(ParseRunConfig, SuggestsTheNearestChoice) {
   EXPECT_EQ(
       ErrorOf("[round]\nexchange = \"pipeline\"\n"),
       "round.exchange = \"pipeline\" is not one of \"pipelined\" or \"barrier\"; did you mean "
       "\"pipelined\"? at x.toml:2:12");
   EXPECT_EQ(ErrorOf("[data]\nname = \"imagenet\"\n"),
-            "data.name = \"imagenet\" is not one of \"fashion_mnist\" at x.toml:2:8");
+            "data.name = \"imagenet\" is not one of \"fashion_mnist\", \"mnist\", \"cifar10\", "
+            "\"cifar100\", \"pets\", \"folder\" or \"csv\" at x.toml:2:8");
 }
 
 TEST(ParseRunConfig, RefusesADirectoryThatIsEmptyOrHasControlCharacters) {

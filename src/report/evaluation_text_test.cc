@@ -28,7 +28,7 @@ TEST(EvaluationText, ShowsTheWorstClassesAndTheConfusedPairs) {
   EXPECT_EQ(ClassScoresText(Example(), kNames, 2),
             "  class  samples  right %  taken for most\n"
             "  2            5    20.00    cat (80.0 %)\n"
-            "  cat         10    60.00  d??g (30.0 %)\n"
+            "  cat         10    60.00   d??g (30.0 %)\n"
             "\n"
             "  confused most  taken for  samples\n"
             "  2              cat              4\n"

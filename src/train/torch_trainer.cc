@@ -1,16 +1,18 @@
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <exception>
 
+#include "images/image_pipeline.h"
+#include "images/mixup.h"
 #include "model/model_parameters.h"
 #include "train/device.h"
 #include "train/device_model_copy.h"
 #include "train/first_parameters.h"
 #include "train/gradient.h"
-#include "train/image_data.h"
 #include "train/local_optimizer.h"
 #include "train/models.h"
 #include "train/non_finite.h"
@@ -26,9 +28,7 @@ namespace interlude {
 namespace {
 
 constexpr uint64_t kEvaluationBatch = 250;
-constexpr const char* kFashionClasses[] = {"T-shirt/top", "Trouser",   "Pullover", "Dress",
-                                           "Coat",        "Sandal",    "Shirt",    "Sneaker",
-                                           "Bag",         "Ankle boot"};
+constexpr uint64_t kEvaluationElements = uint64_t{1} << 23;  // of large pictures fewer at a time
 
 // Where LibTorch's exceptions end: whatever `body` throws becomes a Status.
 template <typename Body>
@@ -42,35 +42,27 @@ auto WithoutExceptions(Body&& body) -> decltype(body()) {
   }
 }
 
-Status CheckFit(const ModelConfig& model, const ImageData& data) {
-  if (model.image_size != data.train.height || model.image_size != data.train.width) {
-    return InvalidArgumentError("model.image_size = {}, but the images are {} x {}",
-                                model.image_size, data.train.height, data.train.width);
-  }
-  if (model.channels != data.train.channels) {
-    return InvalidArgumentError("model.channels = {}, but the images have {}", model.channels,
-                                data.train.channels);
-  }
-  if (model.classes != data.classes) {
+Status CheckFit(const ModelConfig& model, const DataSet& data) {
+  if (model.classes != data.classes.size()) {
     return InvalidArgumentError("model.classes = {}, but the data set has {}", model.classes,
-                                data.classes);
+                                data.classes.size());
   }
   return OkStatus();
 }
 
-NamedMemory NameImages(const ImageSet& images) {
-  return {"data", images.pixels.data(), images.pixels.size(), MemoryPlace::kHeap};
+NamedMemory NameImages(const DataPart& part) {
+  return {"data", part.pixels.bytes.data(), part.pixels.bytes.size(), MemoryPlace::kHeap};
 }
 
 class TorchTrainer final : public LocalTrainer {
  public:
   TorchTrainer(const RunConfig& config, const TrainDevice& device, Layout layout,
-               const std::vector<ModelParameter>& tensors, ImageData data, ShardedOrder order,
-               uint32_t worker)
+               const std::vector<ModelParameter>& tensors, std::unique_ptr<ImagePipeline> pictures,
+               ShardedOrder order, uint32_t worker)
       : config_(config),
         device_(device),
-        data_(std::move(data)),
-        data_names_{NameImages(data_.train), NameImages(data_.test)},
+        pictures_(std::move(pictures)),
+        data_names_{NameImages(pictures_->data().train), NameImages(pictures_->data().test)},
         order_(std::move(order)),
         worker_(worker),
         parameters_(std::move(layout), device),
@@ -91,9 +83,11 @@ class TorchTrainer final : public LocalTrainer {
   }
 
   DataFacts data_facts() const override {
-    return {.classes = {std::begin(kFashionClasses), std::end(kFashionClasses)},
-            .mean = {data_.mean},
-            .deviation = {data_.deviation}};
+    const PixelStatistics& statistics = pictures_->transform().statistics();
+    const auto channels = static_cast<std::ptrdiff_t>(config_.model.channels);
+    return {.classes = pictures_->data().classes,
+            .mean = {statistics.mean.begin(), statistics.mean.begin() + channels},
+            .deviation = {statistics.deviation.begin(), statistics.deviation.begin() + channels}};
   }
 
   StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& round) override {
@@ -137,7 +131,8 @@ class TorchTrainer final : public LocalTrainer {
   // One local step; returns the loss of its batch, which was computed before the update. A loss
   // that is not finite leaves the parameters as they are.
   StatusOr<double> Step(uint64_t step, uint32_t round) {
-    const Batch batch = MakeBatch(data_.train, order_.Batch(step));
+    INTERLUDE_ASSIGN_OR_RETURN(Batch batch, TrainingBatch(step));
+    if (config_.augment.mixup > 0) batch = Mixed(batch, step);
     StepNoise noise(StepSeed(config_.seed, worker_, step));
     const double loss = ComputeGradient(config_.train, *model_, batch, parameters_, &noise);
     if (!std::isfinite(loss)) return NonFiniteLoss(loss, step, round);
@@ -146,20 +141,47 @@ class TorchTrainer final : public LocalTrainer {
     return loss;
   }
 
-  Batch MakeBatch(const ImageSet& set, std::span<const uint32_t> samples) const {
-    const auto size = static_cast<int64_t>(samples.size());
-    Batch batch{.images = at::empty({size, set.channels, set.height, set.width}, at::kFloat),
-                .labels = at::empty({size}, at::kLong)};
-    const size_t pixels = set.image_pixels();
-    const std::span<float> images(batch.images.data_ptr<float>(), samples.size() * pixels);
-    int64_t* const labels = batch.labels.data_ptr<int64_t>();
-    for (size_t i = 0; i < samples.size(); ++i) {
-      data_.Normalize(set.image(samples[i]), images.subspan(i * pixels, pixels));
-      labels[i] = set.labels[samples[i]];
+  // Steps usually follow one another, so that the next ones' batches are asked for ahead.
+  StatusOr<Batch> TrainingBatch(uint64_t step) {
+    BatchLoader& loader = pictures_->training();
+    if (loader.requested() == 0 || step != next_step_) {
+      loader.Clear();
+      next_request_ = step;
     }
-    batch.images = batch.images.to(device_.device);
-    batch.labels = batch.labels.to(device_.device);
-    return batch;
+    next_step_ = step + 1;
+    const uint64_t ahead = step + pictures_->config().prefetch;
+    for (; next_request_ <= std::max(step, std::min(ahead, config_.total_steps() - 1));
+         ++next_request_) {
+      const std::span<const uint32_t> samples = order_.Batch(next_request_);
+      loader.Request({.epoch = next_request_ / order_.steps_per_epoch(),
+                      .samples = {samples.begin(), samples.end()}});
+    }
+    return Take(loader);
+  }
+
+  Batch Mixed(const Batch& batch, uint64_t step) const {
+    const uint64_t epoch = step / order_.steps_per_epoch();
+    const Mixup mixup =
+        MakeMixup(config_.augment.mixup, config_.seed, epoch, step % order_.steps_per_epoch(),
+                  static_cast<uint32_t>(batch.size()));
+    const at::Tensor partners = at::empty({batch.size()}, at::kLong);
+    std::ranges::copy(mixup.partner, partners.data_ptr<int64_t>());
+    return MixUp(batch, partners.to(device_.device),
+                 at::full({batch.size()}, mixup.lambda, batch.images.options()));
+  }
+
+  StatusOr<Batch> Take(BatchLoader& loader) const {
+    INTERLUDE_ASSIGN_OR_RETURN(LoadedBatch taken, loader.Take());
+    const auto loaded = std::make_shared<LoadedBatch>(std::move(taken));
+    const auto count = static_cast<int64_t>(loaded->labels().size());
+    const int64_t side = config_.model.image_size;
+    // The tensor keeps the loader's memory as long as it is used.
+    const at::Tensor images = at::from_blob(
+        loaded->images().data(), {count, config_.model.channels, side, side}, [loaded](void*) {},
+        at::kFloat);
+    const at::Tensor labels = at::empty({count}, at::kLong);
+    std::ranges::copy(loaded->labels(), labels.data_ptr<int64_t>());
+    return Batch{.images = images.to(device_.device), .labels = labels.to(device_.device)};
   }
 
   std::optional<size_t> NonFiniteParameter() {
@@ -198,14 +220,19 @@ class TorchTrainer final : public LocalTrainer {
 
   StatusOr<EvaluationResult> Score(uint32_t part, uint32_t parts) {
     const at::NoGradGuard no_gradient;
-    Scorer scorer(config_.model.classes);
-    std::vector<uint32_t> samples;
-    for (uint64_t next = part; next < data_.test.size();) {
-      samples.clear();
-      for (; next < data_.test.size() && samples.size() < kEvaluationBatch; next += parts) {
-        samples.push_back(static_cast<uint32_t>(next));
+    const auto loader = pictures_->MakeEvaluationLoader();
+    const uint64_t most = std::clamp<uint64_t>(
+        kEvaluationElements / pictures_->transform().elements(), 1, kEvaluationBatch);
+    for (uint64_t next = part; next < pictures_->data().test.size();) {
+      BatchRequest request{.training = false};
+      for (; next < pictures_->data().test.size() && request.samples.size() < most; next += parts) {
+        request.samples.push_back(static_cast<uint32_t>(next));
       }
-      const Batch batch = MakeBatch(data_.test, samples);
+      loader->Request(std::move(request));
+    }
+    Scorer scorer(config_.model.classes);
+    while (loader->requested() > 0) {
+      INTERLUDE_ASSIGN_OR_RETURN(const Batch batch, Take(*loader));
       scorer.Add(ForwardAs(config_.train.autocast, *model_, batch.images), batch.labels);
     }
     return scorer.result();
@@ -213,10 +240,12 @@ class TorchTrainer final : public LocalTrainer {
 
   const RunConfig config_;
   const TrainDevice device_;
-  const ImageData data_;
+  const std::unique_ptr<ImagePipeline> pictures_;
   const std::array<NamedMemory, 2> data_names_;
   ShardedOrder order_;
   const uint32_t worker_;
+  uint64_t next_step_ = 0;     // expected, if steps follow one another
+  uint64_t next_request_ = 0;  // the first step whose batch wasn't asked for yet
   FlatParameters parameters_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<LocalOptimizer> optimizer_;
@@ -224,17 +253,17 @@ class TorchTrainer final : public LocalTrainer {
 };
 
 StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, const TrainDevice& device,
-                                               uint32_t worker, uint32_t workers) {
+                                               uint32_t worker, uint32_t workers, int threads) {
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ModelParameter> tensors,
                              ModelParameters(config.model));
   INTERLUDE_ASSIGN_OR_RETURN(Layout layout, ModelLayout(config));
-  INTERLUDE_ASSIGN_OR_RETURN(ImageData data, LoadImageData(config.data));
-  INTERLUDE_RETURN_IF_ERROR(CheckFit(config.model, data));
-  INTERLUDE_ASSIGN_OR_RETURN(
-      ShardedOrder order,
-      ShardedOrder::Create(data.train.size(), config.train.batch, config.seed, worker, workers));
+  INTERLUDE_ASSIGN_OR_RETURN(auto pictures, ImagePipeline::Open(config, threads));
+  INTERLUDE_RETURN_IF_ERROR(CheckFit(config.model, pictures->data()));
+  INTERLUDE_ASSIGN_OR_RETURN(ShardedOrder order,
+                             ShardedOrder::Create(pictures->data().train.size(), config.train.batch,
+                                                  config.seed, worker, workers));
   auto trainer = std::make_unique<TorchTrainer>(config, device, std::move(layout), tensors,
-                                                std::move(data), std::move(order), worker);
+                                                std::move(pictures), std::move(order), worker);
   INTERLUDE_RETURN_IF_ERROR(trainer->Initialize());
   return std::unique_ptr<LocalTrainer>(std::move(trainer));
 }
@@ -246,7 +275,7 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateTorchTrainer(const RunConfig& conf
   return WithoutExceptions([&]() -> StatusOr<std::unique_ptr<LocalTrainer>> {
     INTERLUDE_ASSIGN_OR_RETURN(const TrainDevice device, FindTrainDevice(config.train.device));
     SetUpTorch(threads, device.device);
-    return Create(config, device, worker, workers);
+    return Create(config, device, worker, workers, threads);
   });
 }
 

@@ -20,11 +20,12 @@ namespace interlude {
 /// process, as do deterministic algorithms. For one seed and one number of threads the results are
 /// the same bit for bit (on a CUDA device only as far as its libraries promise). Memory:
 /// parameters, gradient and optimizer state (AdamW: 20 bytes a parameter in all) and the
-/// activations of one batch, on config.train.device; the data set as bytes.
+/// activations of one batch, on config.train.device; the data set as bytes, or for files of
+/// pictures their cache, and data.prefetch + 1 batches (images/image_pipeline.h).
 ///
 /// FailedPrecondition where config.train.device isn't there (device.h); NotFound or DataLoss for
-/// the data set (image_data.h) and, where it is there, the pretrained model (model/pretrained.h);
-/// InvalidArgument where model and data do not fit together, the batch
+/// the data set (images/data_set.h) and, where it is there, the pretrained model
+/// (model/pretrained.h); InvalidArgument where model and data do not fit together, the batch
 /// exceeds a worker's share, or config.model.kind is kSynthetic.
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTorchTrainer(const RunConfig& config, uint32_t worker,
                                                            uint32_t workers, int threads);

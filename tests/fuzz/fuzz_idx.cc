@@ -1,13 +1,12 @@
-// The reader of images and labels, compressed or plain. Built without LibTorch, which this reader
-// has no need of.
+// The reader of images and labels, compressed or plain.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
 #include "base/check.h"
+#include "images/idx_file.h"
 #include "tests/fuzz/memory_file.h"
-#include "train/idx_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static interlude::MemoryFile memory;

@@ -1,5 +1,3 @@
-#include "train/image_data.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -7,7 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "train/idx_file.h"
+#include "images/data_set.h"
+#include "images/idx_file.h"
 
 namespace interlude {
 namespace {
@@ -42,11 +41,11 @@ std::string ReadWhole(const std::string& path) {
 }
 
 // Three training images and two test images of 2 x 2 pixels.
-class ImageDataTest : public ::testing::Test {
+class IdxDataTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = testing::TempDir() + "/image_data_" + test->name();
+    directory_ = testing::TempDir() + "/idx_data_" + test->name();
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directories(directory_);
     config_.directory = directory_;
@@ -58,54 +57,42 @@ class ImageDataTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
   std::string Path(const std::string& name) const { return directory_ + "/" + name; }
-  Status LoadError() const { return LoadImageData(config_).status(); }
+  Status LoadError() const { return LoadDataSet(config_).status(); }
 
   std::string directory_;
   DataConfig config_;
 };
 
-TEST_F(ImageDataTest, ImagesAndLabelsAreReadInOrder) {
-  const auto data = LoadImageData(config_);
+TEST_F(IdxDataTest, ImagesAndLabelsAreReadInOrder) {
+  const auto data = LoadDataSet(config_);
   ASSERT_TRUE(data.ok()) << data.status().ToString();
   EXPECT_EQ(data->train.size(), 3u);
   EXPECT_EQ(data->test.size(), 2u);
-  EXPECT_EQ(data->classes, 10u);
+  EXPECT_EQ(data->classes.size(), 10u);
   EXPECT_THAT(data->train.labels, ElementsAre(1, 9, 3));
-  EXPECT_THAT(data->train.image(1), ElementsAre('e', 'f', 'g', 'h'));
-  EXPECT_THAT(data->test.image(1), ElementsAre('q', 'r', 's', 't'));
+  EXPECT_THAT(data->train.pixels.image(1).bytes(), ElementsAre('e', 'f', 'g', 'h'));
+  EXPECT_THAT(data->test.pixels.image(1).bytes(), ElementsAre('q', 'r', 's', 't'));
 }
 
-TEST_F(ImageDataTest, PlainFilesAreReadWhereThereAreNoCompressedOnes) {
+TEST_F(IdxDataTest, PlainFilesAreReadWhereThereAreNoCompressedOnes) {
   std::filesystem::remove(Path("t10k-labels-idx1-ubyte.gz"));
   WritePlain(Path("t10k-labels-idx1-ubyte"), Idx({2}, "\x07\x06"));
-  const auto data = LoadImageData(config_);
+  const auto data = LoadDataSet(config_);
   ASSERT_TRUE(data.ok()) << data.status().ToString();
   EXPECT_THAT(data->test.labels, ElementsAre(7, 6));
 }
 
-TEST_F(ImageDataTest, LimitsKeepTheFirstSamples) {
+TEST_F(IdxDataTest, LimitsKeepTheFirstSamples) {
   config_.train_limit = 2;
   config_.test_limit = 99;
-  const auto data = LoadImageData(config_);
+  const auto data = LoadDataSet(config_);
   ASSERT_TRUE(data.ok()) << data.status().ToString();
   EXPECT_THAT(data->train.labels, ElementsAre(1, 9));
-  EXPECT_EQ(data->train.pixels.size(), 8u);
+  EXPECT_EQ(data->train.pixels.bytes.size(), 8u);
   EXPECT_EQ(data->test.size(), 2u);
 }
 
-TEST_F(ImageDataTest, PixelsAreNormalisedWithMeanAndDeviation) {
-  ImageData data;
-  data.mean = 0.5f;
-  data.deviation = 0.25f;
-  const std::vector<uint8_t> image = {0, 255, 51};
-  std::vector<float> out(3);
-  data.Normalize(image, out);
-  EXPECT_FLOAT_EQ(out[0], -2.0f);
-  EXPECT_FLOAT_EQ(out[1], 2.0f);
-  EXPECT_FLOAT_EQ(out[2], -1.2f);
-}
-
-TEST_F(ImageDataTest, AMissingDataSetNamesDirectoryAndPackage) {
+TEST_F(IdxDataTest, AMissingDataSetNamesDirectoryAndPackage) {
   config_.directory = directory_ + "/absent";
   const Status status = LoadError();
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
@@ -113,13 +100,13 @@ TEST_F(ImageDataTest, AMissingDataSetNamesDirectoryAndPackage) {
                                       HasSubstr("apt-get install dataset-fashion-mnist")));
 }
 
-TEST_F(ImageDataTest, AnUnknownDataSetIsRefused) {
-  config_.name = "cifar";
+TEST_F(IdxDataTest, AnUnknownDataSetIsRefused) {
+  config_.name = "imagenet";
   EXPECT_EQ(LoadError().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(LoadError().message(), AllOf(HasSubstr("cifar"), HasSubstr("fashion_mnist")));
+  EXPECT_THAT(LoadError().message(), AllOf(HasSubstr("imagenet"), HasSubstr("fashion_mnist")));
 }
 
-TEST_F(ImageDataTest, AnotherMagicOrNumberOfDimensionsIsDataLoss) {
+TEST_F(IdxDataTest, AnotherMagicOrNumberOfDimensionsIsDataLoss) {
   WriteGzip(Path("train-images-idx3-ubyte.gz"), Idx({12}, "abcdefghijkl"));
   EXPECT_EQ(LoadError().code(), StatusCode::kDataLoss);
   EXPECT_THAT(LoadError().message(),
@@ -128,24 +115,24 @@ TEST_F(ImageDataTest, AnotherMagicOrNumberOfDimensionsIsDataLoss) {
   EXPECT_EQ(LoadError().code(), StatusCode::kDataLoss);
 }
 
-TEST_F(ImageDataTest, MoreImagesThanLabelsIsDataLoss) {
+TEST_F(IdxDataTest, MoreImagesThanLabelsIsDataLoss) {
   WriteGzip(Path("train-labels-idx1-ubyte.gz"), Idx({2}, "\x01\x02"));
   EXPECT_EQ(LoadError().code(), StatusCode::kDataLoss);
   EXPECT_THAT(LoadError().message(), AllOf(HasSubstr("3 images"), HasSubstr("2 labels")));
 }
 
-TEST_F(ImageDataTest, ALabelBeyondTheClassesIsDataLoss) {
+TEST_F(IdxDataTest, ALabelBeyondTheClassesIsDataLoss) {
   WriteGzip(Path("train-labels-idx1-ubyte.gz"), Idx({3}, "\x01\x0a\x02"));
   EXPECT_EQ(LoadError().code(), StatusCode::kDataLoss);
   EXPECT_THAT(LoadError().message(), HasSubstr("label 10 at sample 1"));
 }
 
-TEST_F(ImageDataTest, TestImagesOfAnotherSizeAreDataLoss) {
+TEST_F(IdxDataTest, TestImagesOfAnotherSizeAreDataLoss) {
   WriteGzip(Path("t10k-images-idx3-ubyte.gz"), Idx({2, 1, 3}, "mnopqr"));
   EXPECT_EQ(LoadError().code(), StatusCode::kDataLoss);
 }
 
-TEST_F(ImageDataTest, AFileCutAnywhereIsDataLoss) {
+TEST_F(IdxDataTest, AFileCutAnywhereIsDataLoss) {
   const std::string whole = Idx({3, 2, 2}, "abcdefghijkl");
   std::filesystem::remove(Path("train-images-idx3-ubyte.gz"));
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -156,7 +143,7 @@ TEST_F(ImageDataTest, AFileCutAnywhereIsDataLoss) {
   EXPECT_THAT(LoadError().message(), HasSubstr("more than the 12 bytes"));
 }
 
-TEST_F(ImageDataTest, AGzipStreamCutAnywhereIsDataLoss) {
+TEST_F(IdxDataTest, AGzipStreamCutAnywhereIsDataLoss) {
   const std::string path = Path("train-images-idx3-ubyte.gz");
   const std::string whole = ReadWhole(path);
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -165,7 +152,7 @@ TEST_F(ImageDataTest, AGzipStreamCutAnywhereIsDataLoss) {
   }
 }
 
-TEST_F(ImageDataTest, ACutInTheChecksumAfterManyBytesIsDataLoss) {
+TEST_F(IdxDataTest, ACutInTheChecksumAfterManyBytesIsDataLoss) {
   const std::string path = Path("big.gz");
   const std::string bytes(5'000'000, 'x');
   WriteGzip(path, Idx({5'000'000}, bytes));
@@ -177,19 +164,19 @@ TEST_F(ImageDataTest, ACutInTheChecksumAfterManyBytesIsDataLoss) {
   }
 }
 
-TEST_F(ImageDataTest, AFlippedBitInAGzipStreamIsDataLossOrChangesNothing) {
+TEST_F(IdxDataTest, AFlippedBitInAGzipStreamIsDataLossOrChangesNothing) {
   const std::string path = Path("train-images-idx3-ubyte.gz");
   const std::string whole = ReadWhole(path);
-  const auto original = LoadImageData(config_);
+  const auto original = LoadDataSet(config_);
   ASSERT_TRUE(original.ok());
   size_t unchanged = 0;
   for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
     std::string flipped = whole;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
     WritePlain(path, flipped);
-    const auto data = LoadImageData(config_);
+    const auto data = LoadDataSet(config_);
     if (data.ok()) {
-      EXPECT_EQ(data->train.pixels, original->train.pixels) << bit;
+      EXPECT_EQ(data->train.pixels.bytes, original->train.pixels.bytes) << bit;
       ++unchanged;
     } else {
       EXPECT_EQ(data.status().code(), StatusCode::kDataLoss) << bit;
@@ -199,7 +186,7 @@ TEST_F(ImageDataTest, AFlippedBitInAGzipStreamIsDataLossOrChangesNothing) {
   EXPECT_LE(unchanged, 6 * 8 + 8u + 7u);
 }
 
-TEST_F(ImageDataTest, AHugeClaimIsRefusedBeforeItIsAllocated) {
+TEST_F(IdxDataTest, AHugeClaimIsRefusedBeforeItIsAllocated) {
   const std::string path = Path("huge");
   WritePlain(path, Idx({0xffffffffu, 0xffffffffu, 0xffffffffu}, "abc"));
   EXPECT_THAT(ReadIdxFile(path, 3).status().message(), HasSubstr("limit"));

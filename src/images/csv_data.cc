@@ -1,0 +1,53 @@
+#include <filesystem>
+
+#include "images/label_list.h"
+#include "images/layouts.h"
+
+namespace interlude {
+namespace {
+
+constexpr size_t kMostListBytes = size_t{1} << 30;
+
+DataPart PartOf(const std::vector<ListedPicture>& list, const std::string& directory,
+                const std::unordered_map<std::string_view, uint32_t>& numbers) {
+  DataPart part;
+  for (const ListedPicture& picture : list) {
+    part.labels.push_back(numbers.at(picture.label));
+    part.files.push_back(picture.path.starts_with('/')
+                             ? picture.path
+                             : fmt::format("{}/{}", directory, picture.path));
+  }
+  return part;
+}
+
+}  // namespace
+
+StatusOr<DataSet> ListCsv(const DataConfig& config) {
+  const std::string train_path = fmt::format("{}/{}", config.directory, config.train_csv);
+  const std::string test_path = fmt::format("{}/{}", config.directory, config.test_csv);
+  const auto train_text = ReadTextFile(train_path, kMostListBytes);
+  if (!train_text.ok()) {
+    return train_text.status().WithContext("the list of data.directory and data.train_csv");
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(const auto train, ParseCsvList(*train_text, train_path));
+  std::vector<ListedPicture> test;
+  std::error_code ignored;  // what cannot be looked at fails when it is read
+  const bool has_test = std::filesystem::exists(test_path, ignored);
+  if (has_test) {
+    INTERLUDE_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(test_path, kMostListBytes));
+    INTERLUDE_ASSIGN_OR_RETURN(test, ParseCsvList(text, test_path));
+  }
+  DataSet set{.statistics = kImageNetStatistics};
+  INTERLUDE_ASSIGN_OR_RETURN(set.classes, ClassesOf({&train, &test}));
+  const auto numbers = NumbersOf(set.classes);
+  DataPart listed = PartOf(train, config.directory, numbers);
+  if (has_test) {
+    set.train = std::move(listed);
+    set.test = PartOf(test, config.directory, numbers);
+  } else {
+    SetTestPartAside(config.test_share, std::move(listed), set);
+  }
+  return set;
+}
+
+}  // namespace interlude

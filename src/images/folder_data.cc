@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "images/label_list.h"
+#include "images/layouts.h"
+
+namespace interlude {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostFiles = 100'000'000;
+
+/// The endings of files that are taken for pictures; what they hold decides how they are read.
+constexpr std::string_view kEndings[] = {".jpg", ".jpeg", ".jpe", ".png",
+                                         ".gif", ".webp", ".tif", ".tiff"};
+
+bool HasPictureEnding(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return false;
+  std::string ending = name.substr(dot);
+  for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return std::ranges::find(kEndings, ending) != std::end(kEndings);
+}
+
+/// Names in a folder, sorted bytewise, without hidden ones. Folders alone, or files alone; links
+/// count as what they lead to.
+StatusOr<std::vector<std::string>> NamesIn(const std::string& folder, bool folders) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::string name = it->path().filename().string();
+    std::error_code ignored;  // a link that leads nowhere is neither
+    if (name.starts_with('.') || it->is_directory(ignored) != folders) continue;
+    if (names.size() == kMostFiles) {
+      return InvalidArgumentError("{}: more than {} files", folder, kMostFiles);
+    }
+    names.push_back(std::move(name));
+  }
+  if (error) return ErrnoError(error.value(), fmt::format("listing {}", folder));
+  std::ranges::sort(names);
+  return names;
+}
+
+StatusOr<DataPart> ListPart(const std::string& folder, const std::vector<std::string>& classes) {
+  const auto numbers = NumbersOf(classes);
+  INTERLUDE_ASSIGN_OR_RETURN(const auto folders, NamesIn(folder, true));
+  DataPart part;
+  for (const std::string& name : folders) {
+    const auto number = numbers.find(name);
+    if (number == numbers.end()) {
+      return InvalidArgumentError(
+          "{}/{}: a class that the training set has not; its classes are the {} folders there",
+          folder, name, classes.size());
+    }
+    INTERLUDE_ASSIGN_OR_RETURN(const auto files,
+                               NamesIn(fmt::format("{}/{}", folder, name), false));
+    for (const std::string& file : files) {
+      if (!HasPictureEnding(file)) continue;
+      part.labels.push_back(number->second);
+      part.files.push_back(fmt::format("{}/{}/{}", folder, name, file));
+    }
+  }
+  return part;
+}
+
+/// test/ or val/ beside train/.
+std::optional<std::string> TestFolder(const std::string& directory) {
+  for (const char* name : {"test", "val"}) {
+    std::error_code ignored;
+    std::string path = fmt::format("{}/{}", directory, name);
+    if (fs::is_directory(path, ignored)) return path;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+StatusOr<DataSet> ListFolders(const DataConfig& config) {
+  DataSet set{.statistics = kImageNetStatistics};
+  std::error_code ignored;
+  const bool has_train = fs::is_directory(config.directory + "/train", ignored);
+  const std::string train = config.directory + (has_train ? "/train" : "");
+  INTERLUDE_ASSIGN_OR_RETURN(set.classes, NamesIn(train, true));
+  if (set.classes.size() < 2 || set.classes.size() > kMostClasses) {
+    return InvalidArgumentError("{} has {} folders; a folder for each class belongs there, 2 to {}",
+                                train, set.classes.size(), kMostClasses);
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(DataPart listed, ListPart(train, set.classes));
+  const auto test = has_train ? TestFolder(config.directory) : std::nullopt;
+  if (test) {
+    set.train = std::move(listed);
+    INTERLUDE_ASSIGN_OR_RETURN(set.test, ListPart(*test, set.classes));
+  } else {
+    SetTestPartAside(config.test_share, std::move(listed), set);
+  }
+  return set;
+}
+
+}  // namespace interlude
