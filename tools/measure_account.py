@@ -117,7 +117,7 @@ def table(options, runs, counts):
              "| of a run | with, s | without, s | difference | 95 % interval | at most 0.1 % |", "|---|---|---|---|---|---|",
              compared("CPU of all processes", [cpu for cpu, _ in on], [cpu for cpu, _ in off]),
              compared("time of its rounds", [wall for _, wall in on], [wall for _, wall in off]), "",
-             f"| of the last run's {cpu:.3f} s of CPU | how many | CPU, ms | share |", "|---|---|---|---|"]
+             f"| of one run, against {cpu:.3f} s of CPU | how many | CPU, ms | share |", "|---|---|---|---|"]
     lines += [f"| {what} | {count} | {1e3 * seconds:.3f} | {percent(seconds / cpu)} |" for what, count, seconds in counts]
     lines.append(f"| together | | {1e3 * total:.3f} | {percent(total / cpu)}, "
                  f"{'met' if total <= BAR * cpu else '**not met**'} |")
