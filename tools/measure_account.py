@@ -145,7 +145,7 @@ def main():
     text = "\n".join(table(options, runs, counts))
     print(text)
     if options.write:
-        results_section.replace(options.write, "account", text)
+        results_section.replace(options.write, "account-cost", text)
 
 
 main()
