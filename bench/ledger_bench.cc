@@ -1,10 +1,12 @@
 // What a long run's database costs who reads it: makes one, or analyses it. Each in a process of
-// its own, so that each has a peak memory of its own; tools/measure_ledger.py runs them.
+// its own, so that each has a peak memory of its own; tools/measure_ledger.py runs them. And what
+// it costs to record, for tools/measure_account.py.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -14,6 +16,7 @@
 #include "base/heap.h"
 #include "base/process_memory.h"
 #include "bench/long_run.h"
+#include "ledger/recorder.h"
 
 namespace interlude {
 namespace {
@@ -33,6 +36,45 @@ StatusOr<std::string> Analyse(const std::string& directory, int threads) {
                      run.rounds.size(), run.causes.size(), run.findings.size(), run.wall_seconds);
 }
 
+/// CPU time of `what`, the least of some repetitions of `times`, in ns each.
+template <typename What>
+double CpuOf(int times, What what) {
+  double least = 1e9;
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    const int64_t begin = ReadThreadTimes().cpu_ns;
+    for (int i = 0; i < times; ++i) what(i);
+    least = std::min(least, static_cast<double>(ReadThreadTimes().cpu_ns - begin) / times);
+  }
+  return least;
+}
+
+/// Of one stamp: the scope that takes it, and its bytes, written twice (to be sent and to be
+/// stored) and read once. Of one span: all that a phase without chunks needs.
+std::string CostsOfRecords() {
+  constexpr int kStamps = 316;
+  const Clock& clock = SystemClock();
+  Recorder recorder;
+  const double stamp = CpuOf(10, [&](int round) {
+    PhaseTimer timer(Phase::kEncode, static_cast<uint32_t>(round), 0, clock);
+    for (uint32_t chunk = 0; chunk < kStamps; ++chunk) {
+      const auto scope = timer.Enter(chunk);
+      timer.AddBytes(1);
+      timer.AddChunk();
+    }
+    recorder.Record(timer);
+    const Account account = recorder.Take();
+    const std::string sent = EncodeStamps(account.stamps.at(0).stamps);
+    EncodeStamps(DecodeStamps(sent).value());
+  });
+  const double span = CpuOf(1000, [&](int round) {
+    PhaseTimer timer(Phase::kTrain, static_cast<uint32_t>(round), 0, clock);
+    { const auto scope = timer.Enter(); }
+    recorder.Record(timer);
+    if (round % 20 == 0) recorder.Take();
+  });
+  return fmt::format("\"stamp_ns\": {:.0f}, \"span_ns\": {:.0f}", stamp / kStamps, span);
+}
+
 struct Options {
   std::string what;
   std::string directory;
@@ -42,6 +84,7 @@ struct Options {
 
 StatusOr<std::string> Do(const Options& options) {
   const std::string path = options.directory + "/run.db";
+  if (options.what == "record") return CostsOfRecords();
   if (options.what == "analyse") return Analyse(options.directory, options.threads);
   INTERLUDE_RETURN_IF_ERROR(WriteLongRun(path, options.run));
   return fmt::format("\"bytes\": {}", std::filesystem::file_size(path));
@@ -49,8 +92,10 @@ StatusOr<std::string> Do(const Options& options) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Writes or analyses the database of a long run; figures as JSON.");
-  app.add_option("what", options.what)->required()->check(CLI::IsMember({"write", "analyse"}));
+  CLI::App app("Writes or analyses the database of a long run, or records; figures as JSON.");
+  app.add_option("what", options.what)
+      ->required()
+      ->check(CLI::IsMember({"write", "analyse", "record"}));
   app.add_option("directory", options.directory, "of run.db")
       ->required()
       ->check(CLI::ExistingDirectory);

@@ -39,7 +39,7 @@ DATABASE = sqlite3.connect("file:%s?mode=ro&immutable=1" % (RUN / "run.db"), uri
 
 
 def leb128(data):
-    """The numbers in a blob of chunk_stamps, as docs/run-database.md has them."""
+    """The numbers in a blob of chunk_stamps, as docs/run-database.md has them for version 3."""
     number = shift = 0
     for byte in data:
         number |= (byte & 127) << shift

@@ -176,8 +176,14 @@ std::vector<int64_t> GraphTimes::Slack() const {
 int64_t GraphTimes::Recompute(const std::vector<int64_t>& durations_ns) const {
   INTERLUDE_CHECK(durations_ns.size() == graph_.size(), "{} durations for {} activities",
                   durations_ns.size(), graph_.size());
+  const auto as_it_was = [&](size_t place) {
+    return durations_ns[place] == graph_[place].end_ns - graph_[place].begin_ns;
+  };
   std::vector<Wide> ends(size_t{last_} + 1);
-  for (uint32_t place = 0; place <= last_; ++place) {
+  uint32_t place = 0;
+  // Before the first other duration all ended when it did: that is what lags are.
+  for (; place <= last_ && as_it_was(place); ++place) ends[place] = graph_[place].end_ns;
+  for (; place <= last_; ++place) {
     const Places& after = graph_[place].after;
     Wide ready = after.empty() ? Wide{0} : ends[after.front()];
     for (const uint32_t before : after) ready = std::max(ready, ends[before]);

@@ -1,6 +1,7 @@
 #include "analysis/analyze_run.h"
 
 #include <algorithm>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -150,11 +151,13 @@ void KeepForDrawing(std::span<const Span> spans, std::span<const ChunkStamps> st
   drawn.stamps.insert(drawn.stamps.end(), stamps.begin(), stamps.end());
 }
 
-/// The critical paths of all rounds; the records of the last ones are kept for drawing. This thread
-/// reads, `threads` others find paths meanwhile; with 1 this one does both.
-Status FindPaths(const RunDatabase& database, const std::vector<RoundRecord>& rounds,
-                 const SpansByRound& spans, const RunPaths& finder, int threads, RunSummary& run) {
+/// The summaries and critical paths of all rounds; the records of the last ones are kept for
+/// drawing. This thread reads, `threads` others work meanwhile; with 1 this one does both.
+Status WorkThroughRounds(const RunDatabase& database, const std::vector<RoundRecord>& rounds,
+                         const SpansByRound& spans, const PartsByRound& parts,
+                         const RunPaths& finder, int threads, RunSummary& run) {
   const size_t first_drawn = rounds.size() - std::min(rounds.size(), kDrawnRounds);
+  run.rounds.resize(rounds.size());
   run.paths.resize(rounds.size());
   std::optional<TaskPool> pool;  // ends before what its tasks use
   if (threads > 1) pool.emplace(threads);
@@ -165,27 +168,30 @@ Status FindPaths(const RunDatabase& database, const std::vector<RoundRecord>& ro
     const auto stamps = std::make_shared<const ByRound<ChunkStamps>>(std::move(read));
     for (size_t i = std::max(begin, first_drawn); i < end; ++i)
       KeepForDrawing(spans.Of(rounds[i].round), stamps->Of(rounds[i].round), run.records);
-    const auto find = [&rounds, &spans, &finder, &run, begin, end, stamps] {
+    const auto work = [&rounds, &spans, &parts, &finder, &run, begin, end, stamps] {
       for (size_t i = begin; i < end; ++i) {
         const uint32_t round = rounds[i].round;
+        run.rounds[i] = SummarizeRound(rounds[i], spans.Of(round), parts.Of(round));
         run.paths[i] = finder.Find(rounds[i], spans.Of(round), stamps->Of(round));
       }
     };
     if (!pool) {
-      find();
+      work();
     } else {
-      pool->Submit(find);
+      pool->Submit(work);
       if ((begin / kRoundsAtOnce + 1) % kMostBatches == 0) pool->Drain();
     }
   }
   return OkStatus();
 }
 
-/// Why workers were slow, and what is to be said of it. `run` has paths and records.
-Status FindCausesAndFindings(const RunDatabase& database, const std::vector<WorkerRecord>& workers,
-                             const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
-                             const PartsByRound& parts, const std::vector<ClockRecord>& clocks,
-                             RunSummary& run) {
+/// What each round was, why workers were slow, and what is to be said of both. Paths and causes do
+/// not need each other. `run` has samples.
+Status FindPathsCausesAndFindings(const RunDatabase& database,
+                                  const std::vector<WorkerRecord>& workers,
+                                  const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
+                                  const PartsByRound& parts, const std::vector<ClockRecord>& clocks,
+                                  int threads, RunSummary& run) {
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockProbe> probes, database.Probes());
   const CauseTables tables{.workers = workers,
                            .rounds = rounds,
@@ -193,7 +199,13 @@ Status FindCausesAndFindings(const RunDatabase& database, const std::vector<Work
                            .spans = spans.all(),
                            .samples = run.records.samples,
                            .probes = probes};
-  run.causes = FindCauses(tables, &run.excesses);
+  // Waited for where it leaves its scope.
+  std::future<void> causes = std::async(threads > 1 ? std::launch::async : std::launch::deferred,
+                                        [&] { run.causes = FindCauses(tables, &run.excesses); });
+  const RunPaths finder(workers, run.events, run.meta, clocks);
+  INTERLUDE_RETURN_IF_ERROR(
+      WorkThroughRounds(database, rounds, spans, parts, finder, threads, run));
+  causes.get();
   run.findings = FindFindings({.tables = tables,
                                .events = run.events,
                                .clocks = clocks,
@@ -222,16 +234,11 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
 
   for (const Span& span : spans.all()) run.impossible_spans += IsPossible(span) ? 0 : 1;
   run.before_rounds = SummarizePhases(spans.Of(kBeforeRounds));
-  for (const RoundRecord& round : rounds) {
-    run.rounds.push_back(SummarizeRound(round, spans.Of(round.round), parts.Of(round.round)));
-  }
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockRecord> clocks, database.Clocks());
   INTERLUDE_ASSIGN_OR_RETURN(run.records.samples, database.Samples());
   INTERLUDE_ASSIGN_OR_RETURN(run.records.memory, database.Memory());
-  const RunPaths finder(workers, run.events, run.meta, clocks);
-  INTERLUDE_RETURN_IF_ERROR(FindPaths(database, rounds, spans, finder, threads, run));
   INTERLUDE_RETURN_IF_ERROR(
-      FindCausesAndFindings(database, workers, rounds, spans, parts, clocks, run));
+      FindPathsCausesAndFindings(database, workers, rounds, spans, parts, clocks, threads, run));
   run.unrecorded_rounds = RoundsBetween(rounds);
   run.workers = SummarizeWorkers(workers, run.rounds, spans, parts);
   AddAccuracies(run);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "ledger/recording.h"
 #include "ledger/span_math.h"
 
 namespace interlude {
@@ -185,6 +186,7 @@ void LedgerBook::Report(WorkerId worker, RoundReportMessage report) {
 
 void LedgerBook::StoreClocks(const RoundRecord& round,
                              const std::vector<WorkerRoundRecord>& workers) {
+  if (!RecordingIsOn()) return;
   for (const WorkerRoundRecord& worker : workers) {
     const ClockBook::RoundEnd end = clocks_.EndRound(worker.worker);
     Check(database_->AddClock(round.round, end.estimate));
@@ -212,7 +214,7 @@ RunObserver::RoundLine LedgerBook::EndRound(const RoundExchange& exchange, const
   for (const WorkerRoundRecord& worker : open.workers) reported_samples += worker.samples;
   if (reported_samples > 0)
     record.mean_loss = open.loss_sum / static_cast<double>(reported_samples);
-  Span round;
+  Span round;  // of each, also where nothing else is recorded: it is known anyway
   round.phase = Phase::kRound;
   round.round = record.round;
   round.begin_ns = record.begin_ns;
@@ -251,6 +253,7 @@ void LedgerBook::Close() {
   for (auto& [round, open] : open_) rest.Append(std::move(open.account));
   open_.clear();
   if (!rest.empty()) Check(database_->AddAccount(rest));
+  if (!RecordingIsOn()) return;
   for (const ClockEstimate& estimate : clocks_.Final())
     Check(database_->AddClock(std::nullopt, estimate));
 }

@@ -1,5 +1,9 @@
 #include "ledger/account_tables.h"
 
+#include <algorithm>
+#include <span>
+
+#include "ledger/probe_bytes.h"
 #include "ledger/sqlite_binder.h"
 
 namespace interlude::internal {
@@ -45,10 +49,10 @@ void BindStamps(Binder row, const ChunkStamps& stamps) {
 }
 
 void BindSample(Binder row, const ProcessSample& sample) {
-  row.Integer(sample.recorded_by).Integer(sample.at_ns);
+  row.Integer(sample.recorded_by).Integer(sample.at_ns / kSampleTimeUnit);
   for (const SampleField& field : kSampleFields) {
     const int64_t value = sample.*field.value;
-    value == kUnknownFigure ? row.Null() : row.Integer(value);
+    value == kUnknownFigure ? row.Null() : row.Integer(value / UnitOf(field));
   }
 }
 
@@ -56,13 +60,20 @@ void BindMemory(Binder row, const MemoryRecord& memory) {
   row.Integer(memory.recorded_by).Integer(memory.at_ns).Text(memory.owner).Integer(memory.bytes);
 }
 
-void BindProbe(Binder row, const ClockProbe& probe) {
-  row.Integer(probe.worker)
-      .Integer(probe.sent_ns)
-      .Integer(probe.received_ns)
-      .Integer(probe.replied_ns)
-      .Integer(probe.returned_ns)
-      .Integer(probe.run_delay_ns);
+/// A row for all of a worker's that stand together.
+void InsertProbes(SQLite::Database& database, std::span<const ClockProbe> probes) {
+  if (probes.empty()) return;
+  SQLite::Statement insert(database, "INSERT INTO clock_probes VALUES (NULL, ?, ?)");
+  while (!probes.empty()) {
+    const int32_t worker = probes.front().worker;
+    const auto other =
+        std::ranges::find_if(probes, [&](const auto& probe) { return probe.worker != worker; });
+    const auto count = static_cast<size_t>(other - probes.begin());
+    Binder(insert).Integer(worker).Blob(EncodeProbes(probes.first(count)));
+    insert.exec();
+    insert.reset();
+    probes = probes.subspan(count);
+  }
 }
 
 template <typename Record>
@@ -91,6 +102,14 @@ Status CheckStamps(const ChunkStamps& stamps) {
 
 }  // namespace
 
+int64_t UnitOf(const SampleField& field) {
+  const bool kibibytes = field.value == &ProcessSample::rss_bytes ||
+                         field.value == &ProcessSample::anonymous_bytes ||
+                         field.value == &ProcessSample::peak_rss_bytes;
+  if (kibibytes) return 1024;
+  return field.name.ends_with("_ns") ? kSampleTimeUnit : 1;
+}
+
 Status CheckAccount(const Account& account) {
   for (const Span& span : account.spans) INTERLUDE_RETURN_IF_ERROR(CheckPhase("span", span));
   for (const ChunkStamps& stamps : account.stamps) INTERLUDE_RETURN_IF_ERROR(CheckStamps(stamps));
@@ -100,9 +119,9 @@ Status CheckAccount(const Account& account) {
 void InsertAccount(SQLite::Database& database, const Account& account) {
   InsertAll(database, account.spans, "spans", 13, BindSpan);
   InsertAll(database, account.stamps, "chunk_stamps", 5, BindStamps);
-  InsertAll(database, account.samples, "process_samples", 2 + kSampleFields.size(), BindSample);
+  InsertAll(database, account.samples, "sample_rows", 2 + kSampleFields.size(), BindSample);
   InsertAll(database, account.memory, "memory", 4, BindMemory);
-  InsertAll(database, account.probes, "clock_probes", 6, BindProbe);
+  InsertProbes(database, account.probes);
 }
 
 }  // namespace interlude::internal

@@ -1,4 +1,6 @@
 // Reading what accounts are kept in: each function is one SELECT, checked value by value.
+#include "ledger/account_tables.h"
+#include "ledger/probe_bytes.h"
 #include "ledger/sqlite_border.h"
 #include "ledger/sqlite_run_database.h"
 
@@ -29,19 +31,41 @@ Span ReadSpan(const Row& row) {
   return span;
 }
 
+template <StampsOrder order>
 ChunkStamps ReadStamps(const Row& row) {
   ChunkStamps stamps;
   stamps.round = row.Fitting<uint32_t>(0);
   stamps.phase = ReadPhase(row, 1);
   stamps.recorded_by = row.Fitting<int32_t>(2);
   stamps.about_worker = row.Fitting<int32_t>(3);
-  StatusOr<std::vector<ChunkStamp>> decoded = DecodeStamps(row.View(4));
+  StatusOr<std::vector<ChunkStamp>> decoded = DecodeStamps(row.View(4), order);
   if (!decoded.ok()) row.Refuse(4, fmt::format("({})", decoded.status().message()));
   stamps.stamps = std::move(decoded).value();
   return stamps;
 }
 
+/// `unit` times the value of `column`.
+int64_t InUnits(const Row& row, int column, int64_t unit) {
+  int64_t value = 0;
+  if (__builtin_mul_overflow(row.Integer(column), unit, &value))
+    row.Refuse(column, std::to_string(row.Integer(column)));
+  return value;
+}
+
 ProcessSample ReadSample(const Row& row) {
+  ProcessSample sample;
+  sample.recorded_by = row.Fitting<int32_t>(0);
+  sample.at_ns = InUnits(row, 1, kSampleTimeUnit);
+  int column = 2;
+  for (const SampleField& field : kSampleFields) {
+    sample.*field.value = row.IsNull(column) ? kUnknownFigure : InUnits(row, column, UnitOf(field));
+    ++column;
+  }
+  return sample;
+}
+
+/// Schema version 3 has a column for each value as it is.
+ProcessSample ReadSampleOf3(const Row& row) {
   ProcessSample sample;
   sample.recorded_by = row.Fitting<int32_t>(0);
   sample.at_ns = row.Integer(1);
@@ -62,7 +86,7 @@ MemoryRecord ReadMemory(const Row& row) {
   return memory;
 }
 
-ClockProbe ReadProbe(const Row& row) {
+ClockProbe ReadProbeOf3(const Row& row) {
   ClockProbe probe;
   probe.worker = row.Fitting<int32_t>(0);
   probe.sent_ns = row.Integer(1);
@@ -73,9 +97,21 @@ ClockProbe ReadProbe(const Row& row) {
   return probe;
 }
 
-std::string SampleColumns() {
+std::string SampleColumnsOf3() {
   std::string columns = "recorded_by, at_ns";
   for (const SampleField& field : kSampleFields) columns += fmt::format(", {}", field.name);
+  return columns;
+}
+
+std::string SampleColumns() {
+  std::string columns = "recorded_by, at_us";
+  for (const SampleField& field : kSampleFields) {
+    const std::string_view name = field.name;
+    const int64_t unit = UnitOf(field);
+    columns += ", ";
+    columns += unit == 1 ? name : name.substr(0, name.rfind('_') + 1);
+    if (unit != 1) columns += unit == kSampleTimeUnit ? "us" : "kib";
+  }
   return columns;
 }
 
@@ -110,7 +146,7 @@ StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::SelectStamps(const std::st
     return Select<ChunkStamps>(
         database_,
         "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps " + which,
-        ReadStamps);
+        version_ == 3 ? ReadStamps<StampsOrder::kByEnd> : ReadStamps<StampsOrder::kByBegin>);
   });
 }
 
@@ -127,8 +163,13 @@ StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::SelectSamples(
   using Records = std::vector<ProcessSample>;
   if (version_ < 3) return Records();
   return AtBorder(Context("reading process_samples"), [&]() -> StatusOr<Records> {
+    if (version_ == 3) {
+      return Select<ProcessSample>(
+          database_, fmt::format("SELECT {} FROM process_samples {}", SampleColumnsOf3(), which),
+          ReadSampleOf3);
+    }
     return Select<ProcessSample>(
-        database_, fmt::format("SELECT {} FROM process_samples {}", SampleColumns(), which),
+        database_, fmt::format("SELECT {} FROM sample_rows {}", SampleColumns(), which),
         ReadSample);
   });
 }
@@ -150,10 +191,20 @@ StatusOr<std::vector<ClockProbe>> SqliteRunDatabase::Probes() const {
   using Records = std::vector<ClockProbe>;
   if (version_ < 3) return Records();
   return AtBorder(Context("reading clock_probes"), [&]() -> StatusOr<Records> {
-    return Select<ClockProbe>(database_,
-                              "SELECT worker, sent_ns, received_ns, replied_ns, returned_ns, "
-                              "run_delay_ns FROM clock_probes ORDER BY id",
-                              ReadProbe);
+    if (version_ == 3) {
+      return Select<ClockProbe>(database_,
+                                "SELECT worker, sent_ns, received_ns, replied_ns, returned_ns, "
+                                "run_delay_ns FROM clock_probes ORDER BY id",
+                                ReadProbeOf3);
+    }
+    Records all;
+    ForEachRow(database_, "SELECT worker, probes FROM clock_probes ORDER BY id",
+               [&](const Row& row) {
+                 const auto probes = DecodeProbes(row.Fitting<int32_t>(0), row.View(1));
+                 if (!probes.ok()) row.Refuse(1, fmt::format("({})", probes.status().message()));
+                 all.insert(all.end(), probes->begin(), probes->end());
+               });
+    return all;
   });
 }
 

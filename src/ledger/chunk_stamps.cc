@@ -1,33 +1,32 @@
 #include "ledger/chunk_stamps.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
+
+#include "ledger/leb128.h"
 
 namespace interlude {
 namespace {
 
 constexpr int64_t kUnitNs = 1000;
 
-uint64_t ZigZag(int64_t value) {
-  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
-}
-
-int64_t UnZigZag(uint64_t value) {
-  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
-}
-
 constexpr uint64_t kOverlaps = 1;
 constexpr uint64_t kOtherChunk = 2;
 
-void Put(uint64_t value, std::string& bytes) {
-  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));
-  bytes.push_back(static_cast<char>(value));
+/// One of two stamps is before the other, or they are the same.
+bool BeginsBefore(const ChunkStamp& a, const ChunkStamp& b) {
+  return std::tie(a.begin_ns, a.end_ns, a.chunk) < std::tie(b.begin_ns, b.end_ns, b.chunk);
+}
+
+bool EndsBefore(const ChunkStamp& a, const ChunkStamp& b) {
+  return std::tie(a.end_ns, a.begin_ns, a.chunk) < std::tie(b.end_ns, b.begin_ns, b.chunk);
 }
 
 /// Takes stamps off the front of bytes, in µs. After the first error nothing more is taken.
 class Reader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  Reader(std::string_view bytes, StampsOrder order) : bytes_(bytes), order_(order) {}
 
   bool done() const { return bytes_.empty() || !status_.ok(); }
   const Status& status() const { return status_; }
@@ -39,38 +38,32 @@ class Reader {
     const uint64_t coded_length = TakeNumber();
     if ((coded_time & kOtherChunk) != 0) chunk_ += TakeOffset();
     const bool overlaps = (coded_time & kOverlaps) != 0;
+    const bool from_begin = overlaps && order_ == StampsOrder::kByBegin;
     // The first is below 2^61, so that the sum cannot overflow.
-    const int64_t time = last_end_ + static_cast<int64_t>(coded_time >> 2);
+    const int64_t time =
+        (from_begin ? last_.begin_ns : last_.end_ns) + static_cast<int64_t>(coded_time >> 2);
     const auto length = static_cast<int64_t>(std::min<uint64_t>(coded_length, kMost + 1));
-    const int64_t begin = overlaps ? time - length : time;
-    const int64_t end = begin + length;
-    if (begin < 0 || end > kMost || chunk_ > UINT32_MAX || (overlaps && begin >= last_end_)) {
+    const int64_t begin = overlaps && !from_begin ? time - length : time;
+    const ChunkStamp stamp{static_cast<uint32_t>(chunk_), begin, begin + length};
+    const bool possible = begin >= 0 && stamp.end_ns <= kMost && chunk_ <= UINT32_MAX &&
+                          (!overlaps || begin < last_.end_ns) &&
+                          (!from_begin || !BeginsBefore(stamp, last_));
+    if (!possible) {
       return Refuse(InvalidArgumentError("an impossible chunk stamp: {} from {} to {} µs", chunk_,
-                                         begin, end));
+                                         begin, stamp.end_ns));
     }
-    last_end_ = end;
-    return ChunkStamp{static_cast<uint32_t>(chunk_++), begin, end};
+    last_ = stamp;
+    ++chunk_;
+    return stamp;
   }
 
  private:
-  /// LEB128; numbers of more than 63 bits, or longer than they need be, are none of ours.
   uint64_t TakeNumber() {
     uint64_t value = 0;
-    for (unsigned shift = 0; shift < 63; shift += 7) {
-      if (bytes_.empty()) {
-        Refuse(InvalidArgumentError("chunk stamps end within a number"));
-        return 0;
-      }
-      const auto byte = static_cast<uint8_t>(bytes_.front());
-      bytes_.remove_prefix(1);
-      value |= uint64_t{byte & 0x7Fu} << shift;
-      if (byte == 0 && shift > 0) {
-        Refuse(InvalidArgumentError("chunk stamps hold an overlong number"));
-        return 0;
-      }
-      if (byte < 0x80) return value;
-    }
-    Refuse(InvalidArgumentError("chunk stamps hold a number of more than 63 bits"));
+    std::string_view wrong = TakeLeb128(bytes_, value);
+    if (wrong.empty() && value > INT64_MAX) wrong = "hold a number of more than 63 bits";
+    if (wrong.empty()) return value;
+    Refuse(InvalidArgumentError("chunk stamps {}", wrong));
     return 0;
   }
 
@@ -88,19 +81,19 @@ class Reader {
   }
 
   std::string_view bytes_;
-  int64_t last_end_ = 0;
+  const StampsOrder order_;
+  ChunkStamp last_;
   int64_t chunk_ = 0;  // that would follow
   Status status_;
 };
 
-/// By their ends, in µs.
+/// By their begins, in µs.
 std::vector<ChunkStamp> InOrder(std::vector<ChunkStamp> stamps) {
   for (ChunkStamp& stamp : stamps) {
     stamp.begin_ns /= kUnitNs;
     stamp.end_ns /= kUnitNs;
   }
-  std::stable_sort(stamps.begin(), stamps.end(),
-                   [](const ChunkStamp& a, const ChunkStamp& b) { return a.end_ns < b.end_ns; });
+  std::sort(stamps.begin(), stamps.end(), BeginsBefore);
   return stamps;
 }
 
@@ -110,26 +103,28 @@ std::string EncodeStamps(const std::vector<ChunkStamp>& stamps) {
   std::string bytes;
   bytes.reserve(stamps.size() * 5);
   int64_t next_chunk = 0;
+  int64_t last_begin = 0;
   int64_t last_end = 0;
   for (const auto& [chunk, begin, end] : InOrder(stamps)) {
     const int64_t off = chunk - next_chunk;
     const bool overlaps = begin < last_end;
-    const int64_t time = (overlaps ? end : begin) - last_end;
-    Put(static_cast<uint64_t>(time) << 2 | (overlaps ? kOverlaps : 0) |
-            (off != 0 ? kOtherChunk : 0),
-        bytes);
-    Put(static_cast<uint64_t>(end - begin), bytes);
-    if (off != 0) Put(ZigZag(off), bytes);
+    const int64_t time = begin - (overlaps ? last_begin : last_end);
+    PutLeb128(static_cast<uint64_t>(time) << 2 | (overlaps ? kOverlaps : 0) |
+                  (off != 0 ? kOtherChunk : 0),
+              bytes);
+    PutLeb128(static_cast<uint64_t>(end - begin), bytes);
+    if (off != 0) PutLeb128(ZigZag(off), bytes);
     next_chunk = int64_t{chunk} + 1;
+    last_begin = begin;
     last_end = end;
   }
   return bytes;
 }
 
-StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes) {
+StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes, StampsOrder order) {
   std::vector<ChunkStamp> stamps;
   stamps.reserve(std::min(bytes.size() / 4, kMaxStamps));
-  Reader reader(bytes);
+  Reader reader(bytes, order);
   while (!reader.done()) {
     if (stamps.size() == kMaxStamps)
       return InvalidArgumentError("more than {} chunk stamps", kMaxStamps);
@@ -137,6 +132,8 @@ StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes) {
     stamps.push_back({stamp.chunk, stamp.begin_ns * kUnitNs, stamp.end_ns * kUnitNs});
   }
   INTERLUDE_RETURN_IF_ERROR(reader.status());
+  if (order == StampsOrder::kByBegin && !std::is_sorted(stamps.begin(), stamps.end(), EndsBefore))
+    std::sort(stamps.begin(), stamps.end(), EndsBefore);
   return stamps;
 }
 

@@ -38,15 +38,23 @@ struct ChunkStamps {
 /// Most stamps of one phase of one round in a message or a database.
 inline constexpr size_t kMaxStamps = 1u << 20;
 
-/// In order of their ends, for each stamp two or three LEB128 numbers; times in µs. First, four
+/// In order of their begins, for each stamp two or three LEB128 numbers; times in µs. First, four
 /// times the time from the end of the stamp before (the first: from 0) to the begin of this; where
-/// it begins before that, to its end instead, and one more; two more where its chunk is not the one
-/// after the chunk before (the first: not chunk 0). Then its length. Then, of the latter, how far
-/// off its chunk is, zigzag coded. docs/run-database.md has an example.
+/// it begins before that, from the begin of the stamp before, and one more; two more where its
+/// chunk is not the one after the chunk before (the first: not chunk 0). Then its length. Then, of
+/// the latter, how far off its chunk is, zigzag coded. docs/run-database.md has an example.
 ///
-/// Stamps that are out of order are put in order. Precondition: 0 <= begin <= end.
+/// Stamps may be in any order. Precondition: 0 <= begin <= end.
 std::string EncodeStamps(const std::vector<ChunkStamp>& stamps);
-/// InvalidArgument for bytes that EncodeStamps cannot have made, and for more than kMaxStamps.
-StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes);
+
+/// Which stamp an overlapping one is told from.
+enum class StampsOrder : uint8_t {
+  kByEnd,    // run.db of version 3: in order of their ends, and the time given is to the end
+  kByBegin,  // EncodeStamps
+};
+/// InvalidArgument for bytes that EncodeStamps (that of its time) cannot have made, and for more
+/// than kMaxStamps.
+StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes,
+                                               StampsOrder order = StampsOrder::kByBegin);
 
 }  // namespace interlude

@@ -3,7 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "ledger/recording.h"
+
 namespace interlude {
+namespace {
+
+ThreadTimes TimesWhereRecorded() {
+  return RecordingIsOn() ? ReadThreadTimesWithDelay() : ThreadTimes{};
+}
+
+}  // namespace
 
 bool Recorder::HasRoom() {
   if (account_.spans.size() < kMaxRecordedSpans) return true;
@@ -12,11 +21,13 @@ bool Recorder::HasRoom() {
 }
 
 void Recorder::Record(const Span& span) {
+  if (!RecordingIsOn()) return;
   MutexLock lock(mutex_);
   if (HasRoom()) account_.spans.push_back(span);
 }
 
 void Recorder::Record(const PhaseTimer& timer) {
+  if (!RecordingIsOn()) return;
   ChunkStamps stamps = timer.Stamps();
   const Span span = timer.Finish();
   MutexLock lock(mutex_);
@@ -51,9 +62,10 @@ PhaseTimer::PhaseTimer(Phase phase, uint32_t round, int32_t recorded_by, const C
             .about_worker = about_worker} {}
 
 PhaseTimer::Scope::Scope(PhaseTimer& timer, std::optional<uint32_t> chunk)
-    : timer_(timer), chunk_(chunk), times_(ReadThreadTimesWithDelay()), begin_(timer.Begin()) {}
+    : timer_(timer), chunk_(chunk), times_(TimesWhereRecorded()), begin_(timer.Begin()) {}
 
 PhaseTimer::Scope::~Scope() {
+  if (!RecordingIsOn()) return;
   const ThreadTimes times = ReadThreadTimesWithDelay();
   timer_.End(begin_, chunk_,
              {.cpu_ns = times.cpu_ns - times_.cpu_ns,
@@ -62,6 +74,7 @@ PhaseTimer::Scope::~Scope() {
 
 // The clock is read under the lock, or a thread that waited for it could count time twice.
 Nanoseconds PhaseTimer::Begin() {
+  if (!RecordingIsOn()) return Nanoseconds(0);
   MutexLock lock(mutex_);
   const Nanoseconds now = clock_.Now();
   if (!entered_) span_.begin_ns = now.count();
@@ -84,6 +97,7 @@ void PhaseTimer::End(Nanoseconds begin, std::optional<uint32_t> chunk, const Thr
 }
 
 void PhaseTimer::AddStamp(uint32_t chunk, Nanoseconds begin, Nanoseconds end) {
+  if (!RecordingIsOn()) return;
   MutexLock lock(mutex_);
   if (stamps_.size() < kMaxStamps) stamps_.push_back({chunk, begin.count(), end.count()});
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <thread>
@@ -178,6 +179,23 @@ TEST(Recorder, TakesFromItsSourcesToo) {
   ASSERT_EQ(first.memory.size(), 1u);
   EXPECT_EQ(first.memory.front().bytes, 1);
   EXPECT_EQ(recorder.Take().memory.front().bytes, 2);
+}
+
+// In a process of its own: the variable is read once.
+TEST(RecorderDeathTest, RecordsNothingWhereTheEnvironmentSaysSo) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto record = [] {
+    ::setenv("INTERLUDE_WITHOUT_ACCOUNT", "1", 1);
+    const Clock& clock = SystemClock();
+    Recorder recorder;
+    PhaseTimer timer(Phase::kEncode, 1, 0, clock);
+    { const auto scope = timer.Enter(7); }
+    timer.AddStamp(8, Nanoseconds(1), Nanoseconds(2));
+    recorder.Record(timer);
+    recorder.Record(Span{});
+    std::exit(recorder.Take().empty() && timer.Stamps().stamps.empty() ? 0 : 1);
+  };
+  EXPECT_EXIT(record(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

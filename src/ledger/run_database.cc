@@ -106,14 +106,15 @@ Status CheckWholePages(SQLite::Database& database, const std::string& path) {
 
 /// What the readers read is a table: a view under the name of one could go on for ever. Asked of
 /// what SQLite has made of the schema, since the word for it in sqlite_master can be any.
-Status CheckTables(SQLite::Database& database, const std::string& path) {
+Status CheckTables(SQLite::Database& database, const std::string& path, int version) {
   const int views =
       database
-          .execAndGet(
+          .execAndGet(fmt::format(
               "SELECT count(*) FROM pragma_table_list WHERE type <> 'table' AND lower(name) IN "
-              "('meta', 'workers', 'rounds', 'worker_rounds', 'spans', 'chunk_stamps', "
-              "'process_samples', 'memory', 'clock_probes', 'clocks', 'evaluations', "
-              "'evaluation_details', 'confusion', 'events')")
+              "('meta', 'workers', 'rounds', 'worker_rounds', 'spans', 'chunk_stamps', '{}', "
+              "'memory', 'clock_probes', 'clocks', 'evaluations', 'evaluation_details', "
+              "'confusion', 'events')",
+              version <= 3 ? "process_samples" : "sample_rows"))
           .getInt();
   if (views == 0) return OkStatus();
   return DataLossError("run database {} has views in place of tables", path);
@@ -135,7 +136,7 @@ Status CheckIsOurs(SQLite::Database& database, const std::string& path, PageChec
   if (version < 1)
     return DataLossError("run database {} has the impossible schema version {}", path, version);
   INTERLUDE_RETURN_IF_ERROR(CheckWholePages(database, path));
-  INTERLUDE_RETURN_IF_ERROR(CheckTables(database, path));
+  INTERLUDE_RETURN_IF_ERROR(CheckTables(database, path, version));
   if (pages == PageCheck::kNone) return OkStatus();
   const std::string check = database.execAndGet("PRAGMA quick_check(1)").getString();
   if (check != "ok") return DataLossError("run database {} is damaged: {}", path, check);

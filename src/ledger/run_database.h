@@ -18,7 +18,7 @@
 namespace interlude {
 
 /// Version of the schema; stored in `meta`, and in SQLite's user_version.
-inline constexpr int kRunDatabaseVersion = 3;
+inline constexpr int kRunDatabaseVersion = 4;
 
 /// Keys of `meta` that have a meaning; others may be set too. All are optional.
 inline constexpr char kMetaTitle[] = "title";                  // what is trained; one line
@@ -137,8 +137,9 @@ struct RunNews {
 /// One thread at a time. Each Add* call is atomic; after a crash of the process the database holds
 /// whole calls (after a power cut the last ones may be missing: synchronous = NORMAL).
 ///
-/// Values are stored as they come, with two exceptions: a count above 2^63 - 1 is stored as
-/// 2^63 - 1, and a loss that is NaN is stored as NULL and read back as NaN. Errors besides those
+/// Values are stored as they come, with three exceptions: a count above 2^63 - 1 is stored as
+/// 2^63 - 1, a loss that is NaN is stored as NULL and read back as NaN, and the times and the
+/// resident memory of samples are cut to whole microseconds and KiB. Errors besides those
 /// named below: ResourceExhausted (disk full), PermissionDenied, Unavailable (locked for more than
 /// 5 s by another program), Internal (I/O).
 class RunDatabase {

@@ -27,14 +27,22 @@ Account ReadAccount(const RunDatabase& database) {
           .probes = *database.Probes()};
 }
 
+/// `value` without what samples lose on their way into the file.
+int64_t InWholeUnits(const SampleField& field, int64_t value) {
+  if (field.name.ends_with("_ns")) return value / 1000 * 1000;
+  return field.name.find("rss_") != field.name.npos || field.name == "anonymous_bytes"
+             ? value / 1024 * 1024
+             : value;
+}
+
 /// Each figure of a sample its own, some of them unknown.
 ProcessSample RandomSample(Rng& rng) {
   ProcessSample sample;
   sample.recorded_by = static_cast<int32_t>(rng.Below(5)) - 1;
-  sample.at_ns = static_cast<int64_t>(rng());
+  sample.at_ns = static_cast<int64_t>(rng()) / 1000 * 1000;
   for (const SampleField& field : kSampleFields) {
     const int64_t value = static_cast<int64_t>(rng() >> rng.Below(64));
-    sample.*field.value = rng.Below(4) == 0 ? kUnknownFigure : value;
+    sample.*field.value = rng.Below(4) == 0 ? kUnknownFigure : InWholeUnits(field, value);
   }
   return sample;
 }
@@ -85,11 +93,11 @@ TEST(RunDatabaseAccount, TheLargestAndSmallestValuesComeBack) {
   account.spans = {{.recorded_by = kLow, .blocked_ns = kLeast}, {.blocked_ns = kMost}};
   account.stamps = {{Phase::kSend, UINT32_MAX, kLow, kHigh, {{UINT32_MAX, 0, kLastMicrosecond}}},
                     {Phase::kEncode, 0, kHigh, kLow, {}}};
-  ProcessSample most{.recorded_by = kHigh, .at_ns = kMost};
-  ProcessSample least{.recorded_by = kLow, .at_ns = kLeast};
+  ProcessSample most{.recorded_by = kHigh, .at_ns = kLastMicrosecond};
+  ProcessSample least{.recorded_by = kLow, .at_ns = -kLastMicrosecond};
   for (const SampleField& field : kSampleFields) {
-    most.*field.value = kMost;
-    least.*field.value = kLeast;
+    most.*field.value = InWholeUnits(field, kMost);
+    least.*field.value = InWholeUnits(field, kLeast);
   }
   account.samples = {most, least};
   account.memory = {{kLow, kLeast, std::string("a\0b\xff\x1b", 5), kLeast},
@@ -99,6 +107,24 @@ TEST(RunDatabaseAccount, TheLargestAndSmallestValuesComeBack) {
   auto database = InMemory();
   ASSERT_TRUE(database->AddAccount(account).ok());
   EXPECT_EQ(ReadAccount(*database), account);
+}
+
+TEST(RunDatabaseAccount, SamplesLoseWhatIsBelowAMicrosecondOrAKiB) {
+  auto database = InMemory();
+  const ProcessSample sample{.recorded_by = 1,
+                             .at_ns = 5'999,
+                             .interval_ns = 999,
+                             .cpu_ns = 1'001,
+                             .threads = 1'001,
+                             .rss_bytes = 2'047,
+                             .disk_read_bytes = 1'001};
+  ProcessSample cut = sample;
+  cut.at_ns = 5'000;
+  cut.interval_ns = 0;
+  cut.cpu_ns = 1'000;
+  cut.rss_bytes = 1'024;
+  ASSERT_TRUE(database->AddAccount({.samples = {sample}}).ok());
+  EXPECT_EQ(*database->Samples(), std::vector{cut});
 }
 
 TEST(RunDatabaseAccount, WhatAWorkerMergedComesBack) {

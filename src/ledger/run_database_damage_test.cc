@@ -118,15 +118,15 @@ TEST_F(RunDatabaseDamage, AnotherProgramsDatabaseIsDataLoss) {
 
 TEST_F(RunDatabaseDamage, ANewerVersionIsAFailedPrecondition) {
   SampleBytes();
-  { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 4"); }
+  { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 5"); }
   const Status status = ReadAll();
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("schema version 4"));
+  EXPECT_THAT(status.message(), HasSubstr("schema version 5"));
 }
 
 TEST_F(RunDatabaseDamage, AMissingTableIsDataLoss) {
   for (const char* table :
-       {"events", "spans", "chunk_stamps", "process_samples", "memory", "clock_probes", "clocks"}) {
+       {"events", "spans", "chunk_stamps", "sample_rows", "memory", "clock_probes", "clocks"}) {
     fs::remove(Path());
     SampleBytes();
     { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec(fmt::format("DROP TABLE {}", table)); }
@@ -178,6 +178,21 @@ TEST_F(RunDatabaseDamage, EveryTruncationOfTheStampsOfAFileIsReadOrDataLoss) {
   EXPECT_TRUE(ReadAll().ok());  // nothing is left
 }
 
+TEST_F(RunDatabaseDamage, EveryTruncationOfTheProbesOfAFileIsReadOrDataLoss) {
+  SampleBytes();
+  SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("DELETE FROM clock_probes WHERE id > 1");
+  for (int cut = 0; cut < 60; ++cut) {
+    SQLite::Database(Path(), SQLite::OPEN_READWRITE)
+        .exec(
+            "UPDATE clock_probes SET probes = substr(probes, 1, length(probes) - 1) "
+            "WHERE length(probes) > 0");
+    const Status status = ReadAll();
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kDataLoss) << status.ToString();
+  }
+  SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("UPDATE clock_probes SET probes = x''");
+  EXPECT_TRUE(ReadAll().ok());
+}
+
 TEST_F(RunDatabaseDamage, ValuesThatCannotBeAreDataLoss) {
   for (const char* change :
        {"UPDATE spans SET phase = 'dance' WHERE id = 3",
@@ -186,10 +201,11 @@ TEST_F(RunDatabaseDamage, ValuesThatCannotBeAreDataLoss) {
         "UPDATE spans SET recorded_by = -3000000000 WHERE id = 9",
         "UPDATE chunk_stamps SET phase = '' WHERE id = 5",
         "UPDATE chunk_stamps SET stamps = substr(stamps, 1, 3) WHERE id = 5",
-        "UPDATE chunk_stamps SET round = -1", "UPDATE process_samples SET recorded_by = 4294967296",
+        "UPDATE chunk_stamps SET round = -1", "UPDATE sample_rows SET recorded_by = 4294967296",
         "UPDATE memory SET recorded_by = 4294967296", "UPDATE clock_probes SET worker = 4294967296",
-        "UPDATE clocks SET round = -2 WHERE id = 2", "UPDATE clocks SET probes = -1",
-        "UPDATE worker_rounds SET scaled_chunks = -1"}) {
+        "UPDATE sample_rows SET cpu_us = 9223372036854775807 WHERE id = 4",
+        "UPDATE clock_probes SET probes = x'80'", "UPDATE clocks SET round = -2 WHERE id = 2",
+        "UPDATE clocks SET probes = -1", "UPDATE worker_rounds SET scaled_chunks = -1"}) {
     fs::remove(Path());
     SampleBytes();
     { SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec(change); }

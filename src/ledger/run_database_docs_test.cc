@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "ledger/probe_bytes.h"
 #include "ledger/run_database.h"
 #include "ledger/sample_run.h"
 #include "ledger/span_math.h"
@@ -110,12 +111,30 @@ TEST(RunDatabaseDocs, EveryTableViewAndColumnIsOnThePageAndNoOther) {
   EXPECT_EQ(documented, schema);
 }
 
-TEST(RunDatabaseDocs, TheExampleOfChunkStampsIsWhatIsStored) {
-  size_t position = 0;
-  std::istringstream page(Between(DocsPage(), "```hex\n", "```", position));
+/// The bytes of the first example of a blob after `section`.
+std::string ExampleBytes(const std::string& section) {
+  const std::string docs = DocsPage();
+  size_t position = docs.find(section);
+  std::istringstream page(Between(docs, "```hex\n", "```", position));
   std::string bytes;
   for (std::string byte; page >> byte;)
     bytes.push_back(static_cast<char>(std::stoi(byte, nullptr, 16)));
+  return bytes;
+}
+
+TEST(RunDatabaseDocs, TheExampleOfClockProbesIsWhatIsStored) {
+  const std::string bytes = ExampleBytes("### `clock_probes`");
+  const std::vector<ClockProbe> probes = {
+      {0, 1'000'000'000, 1'000'006'000, 1'000'006'600, 1'000'010'000, 0},
+      {0, 2'001'000'000, 2'001'005'900, 2'001'006'450, 2'001'011'000, 15}};
+  EXPECT_EQ(EncodeProbes(probes), bytes);
+  const auto decoded = DecodeProbes(0, bytes);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+  EXPECT_EQ(*decoded, probes);
+}
+
+TEST(RunDatabaseDocs, TheExampleOfChunkStampsIsWhatIsStored) {
+  const std::string bytes = ExampleBytes("### `chunk_stamps`");
   const std::vector<ChunkStamp> stamps = {
       {0, 1'000'000, 3'000'000}, {1, 2'000'000, 3'500'000}, {3, 3'600'000, 5'000'000}};
   EXPECT_EQ(EncodeStamps(stamps), bytes);
@@ -163,6 +182,40 @@ TEST(RecordedRun, OfVersion2IsStillRead) {
   EXPECT_EQ(database.Rounds()->size(), kSampleRounds);
 }
 
+/// Samples with what version 4 cuts off cut off.
+std::vector<ProcessSample> InWholeUnits(std::vector<ProcessSample> samples) {
+  for (ProcessSample& sample : samples) {
+    sample.at_ns = sample.at_ns / 1000 * 1000;
+    for (const SampleField& field : kSampleFields) {
+      int64_t& value = sample.*field.value;
+      if (value == kUnknownFigure) continue;
+      if (field.name.ends_with("_ns")) value = value / 1000 * 1000;
+    }
+    for (int64_t* memory : {&sample.rss_bytes, &sample.anonymous_bytes, &sample.peak_rss_bytes}) {
+      if (*memory != kUnknownFigure) *memory = *memory / 1024 * 1024;
+    }
+  }
+  return samples;
+}
+
+TEST(RecordedRun, OfVersion3SaysWhatTheNewestSays) {
+  const auto old = RunDatabase::OpenReadOnly(INTERLUDE_SOURCE_DIR "/testdata/run_db/v3.db");
+  ASSERT_TRUE(old.ok()) << old.status().ToString();
+  const auto recorded = RunDatabase::OpenReadOnly(kRecorded);
+  ASSERT_TRUE(recorded.ok()) << recorded.status().ToString();
+  EXPECT_EQ(*(*old)->Spans(), *(*recorded)->Spans());
+  EXPECT_EQ(*(*old)->Stamps(), *(*recorded)->Stamps());
+  EXPECT_GT((*old)->Samples()->size(), 10u);
+  EXPECT_EQ(InWholeUnits(*(*old)->Samples()), *(*recorded)->Samples());
+  EXPECT_EQ(*(*old)->Memory(), *(*recorded)->Memory());
+  EXPECT_GT((*old)->Probes()->size(), 10u);
+  EXPECT_EQ(*(*old)->Probes(), *(*recorded)->Probes());
+  EXPECT_EQ(*(*old)->Clocks(), *(*recorded)->Clocks());
+  RunMark old_mark, mark;
+  EXPECT_EQ((*old)->News(old_mark)->samples.size(), (*recorded)->News(mark)->samples.size());
+  EXPECT_EQ(old_mark.sample, mark.sample);
+}
+
 TEST(RecordedRun, OfAnOlderVersionHasNothingOfWhatCameLater) {
   for (const char* name : {"v1.db", "v2.db"}) {
     const auto database =
@@ -178,7 +231,7 @@ TEST(RecordedRun, OfAnOlderVersionHasNothingOfWhatCameLater) {
 
 TEST(RecordedRun, OfAnOlderVersionIsNotGoneOnWith) {
   const std::string copy = ::testing::TempDir() + fmt::format("/older_{}.db", ::getpid());
-  for (const char* name : {"v1.db", "v2.db"}) {
+  for (const char* name : {"v1.db", "v2.db", "v3.db"}) {
     std::filesystem::copy_file(std::string(INTERLUDE_SOURCE_DIR "/testdata/run_db/") + name, copy,
                                std::filesystem::copy_options::overwrite_existing);
     EXPECT_EQ(RunDatabase::Reopen(copy).status().code(), StatusCode::kFailedPrecondition);

@@ -64,7 +64,7 @@ TEST_F(RunDatabaseTest, EverythingWrittenIsReadBackTheSame) {
   const RunDatabase& database = **opened;
   EXPECT_EQ(*database.GetMeta("config"), "new");
   EXPECT_EQ(*database.GetMeta("absent"), std::nullopt);
-  EXPECT_EQ(*database.GetMeta("schema_version"), "3");
+  EXPECT_EQ(*database.GetMeta("schema_version"), "4");
 
   const auto workers = *database.Workers();
   ASSERT_EQ(workers.size(), 1u);

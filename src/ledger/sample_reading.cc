@@ -124,7 +124,8 @@ constexpr std::array kStandingFigures = {
 SampleReading ReadSample(const Clock& clock, const std::optional<TcpPorts>& tcp,
                          const std::string& root) {
   SampleReading reading;
-  reading.at = clock.Now();
+  // As exact as run.db keeps it: what else is recorded at the time of a sample has the same time.
+  reading.at = std::chrono::floor<std::chrono::microseconds>(clock.Now());
   reading.process = ReadProcessCounters(root);
   reading.machine = ReadMachineCounters(root);
   reading.pressure = ReadPressure(root);

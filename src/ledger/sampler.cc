@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/thread_times.h"
+#include "ledger/recording.h"
 
 namespace interlude {
 namespace {
@@ -32,6 +34,7 @@ bool Sampler::ShouldSample(Nanoseconds now) {
 }
 
 void Sampler::Loop() {
+  if (!RecordingIsOn()) return;
   for (;;) {
     Nanoseconds now{0};
     bool all = false;
@@ -95,7 +98,9 @@ void Sampler::Stop() {
     wake_.NotifyAll();
   }
   thread_.join();
+  if (!RecordingIsOn()) return;
   Sample(clock_.Now(), /*all=*/true);
+  LogInfo("samples took {:.3f} ms of CPU", static_cast<double>(cpu_ns()) * 1e-6);
 }
 
 int64_t Sampler::cpu_ns() const {

@@ -20,7 +20,7 @@
 namespace interlude {
 
 /// Raised with every change that an older program could not follow.
-inline constexpr uint32_t kProtocolVersion = 4;
+inline constexpr uint32_t kProtocolVersion = 5;
 
 // ---- from the worker ----
 

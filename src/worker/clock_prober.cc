@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/thread_times.h"
+#include "ledger/recording.h"
 
 namespace interlude {
 
@@ -47,6 +48,7 @@ bool ClockProber::WaitFor(std::chrono::milliseconds duration) {
 }
 
 void ClockProber::Run() {
+  if (!RecordingIsOn()) return;
   bool said = false;
   do {
     const grpc::Status status = ProbeUntilItBreaks();

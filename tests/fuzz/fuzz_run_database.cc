@@ -38,6 +38,11 @@ void ReadFile(const std::string& path) {
   (void)database.Rounds();
   (void)database.WorkerRounds();
   (void)database.Spans();
+  (void)database.Stamps();
+  (void)database.Samples();
+  (void)database.Memory();
+  (void)database.Probes();
+  (void)database.Clocks();
   (void)database.Evaluations();
   (void)database.Events();
 }
