@@ -178,6 +178,12 @@ const Case kCases[] = {
        Add(w, Phase::kUpload, &S::tcp_retransmitted_bytes, 2e4);
      },
      CauseKind::kBandwidth, Grade::kObserved},
+    {"a narrow link that drops much of it",
+     [](CauseWorld& w) {
+       SlowUpload(w, 1090, 30);
+       Add(w, Phase::kUpload, &S::tcp_retransmitted_bytes, 1e5);
+     },
+     CauseKind::kBandwidth, Grade::kObserved},
     {"a receiver that does not take it",
      [](CauseWorld& w) {
        SlowUpload(w, 1090, 0);

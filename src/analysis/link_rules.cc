@@ -17,7 +17,8 @@ constexpr int64_t kFartherTimes = 3;
 constexpr int64_t kQueueNs = 5'000'000;
 constexpr int64_t kQueueTimes = 2;
 /// Where much is lost it is less sure: the last packets of what is sent again wait for an answer
-/// that TCP may delay so long, which the smoothed round trip then contains.
+/// that TCP may delay so long, which the smoothed round trip then contains. A short way is left
+/// out: there much is lost where a queue is full.
 constexpr int64_t kDelayedAnswerNs = 40'000'000;
 constexpr double kHeavyLossShare = 0.02;
 constexpr double kLossShare = 0.005;
@@ -49,7 +50,7 @@ Link Look(const PhaseFacts& own, const PhaseFacts& median) {
   // The samples' figures are those of what the worker sends.
   if (own.phase != Phase::kUpload) return link;
   const double lost = LostShare(host);
-  const int64_t answer = lost >= kHeavyLossShare ? kDelayedAnswerNs : 0;
+  const int64_t answer = lost >= kHeavyLossShare ? std::min(trip, kDelayedAnswerNs) : 0;
   link.queue = trip >= 0 && host.tcp_round_trip_ns > kQueueTimes * trip + kQueueNs + answer;
   link.lossy = host.tcp_retransmitted_bytes >= kLossBytes && !link.queue && lost >= kLossShare;
   link.tcp =
