@@ -103,14 +103,14 @@ TEST(RunMetricsTest, APhaseDoneForEachWorkerIsThatWorkers) {
 TEST(RunMetricsTest, MemoryIsTheNewestKnownFigureOfEachProcess) {
   const auto database = RunDatabase::Create(":memory:").value();
   Account account;
-  account.samples = {{.recorded_by = kNoWorker, .at_ns = 1, .rss_bytes = 100},
-                     {.recorded_by = 0, .at_ns = 1, .rss_bytes = 7},
-                     {.recorded_by = kNoWorker, .at_ns = 2, .rss_bytes = 200},
-                     {.recorded_by = kNoWorker, .at_ns = 3}};
+  account.samples = {{.recorded_by = kNoWorker, .at_ns = 1000, .rss_bytes = 102400},
+                     {.recorded_by = 0, .at_ns = 1000, .rss_bytes = 7168},
+                     {.recorded_by = kNoWorker, .at_ns = 2000, .rss_bytes = 204800},
+                     {.recorded_by = kNoWorker, .at_ns = 3000}};
   ASSERT_TRUE(database->AddAccount(account).ok());
   const std::string text = FormatRunMetrics(*database);
-  EXPECT_THAT(text, HasSubstr("interlude_resident_memory_bytes{worker=\"coordinator\"} 200\n"));
-  EXPECT_THAT(text, HasSubstr("interlude_resident_memory_bytes{worker=\"0\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("interlude_resident_memory_bytes{worker=\"coordinator\"} 204800\n"));
+  EXPECT_THAT(text, HasSubstr("interlude_resident_memory_bytes{worker=\"0\"} 7168\n"));
 }
 
 TEST(RunMetricsTest, TheCriticalPathIsThereWhereItIsKnown) {
