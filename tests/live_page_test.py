@@ -81,7 +81,7 @@ def figures_by_sql(path):
         ("interlude_last_round_phase_seconds", "worker", "phase"):
             phases.format("AND s.round = (SELECT max(round) FROM rounds)"),
         ("interlude_resident_memory_bytes", "worker"):
-            f"SELECT {worker.format('recorded_by')}, rss_bytes FROM process_samples s WHERE rowid = (SELECT max(rowid) "
+            f"SELECT {worker.format('recorded_by')}, rss_bytes FROM process_samples s WHERE id = (SELECT max(id) "
             "FROM process_samples WHERE recorded_by = s.recorded_by AND rss_bytes IS NOT NULL)",
         ("interlude_events_total", "kind"): "SELECT kind, count(*) FROM events GROUP BY kind",
     }

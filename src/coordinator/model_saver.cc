@@ -71,6 +71,7 @@ void ModelSaver::Run() {
       LogWarning("{} is not saved: {}", path_, status.message());
     MutexLock lock(mutex_);
     job_.reset();
+    job.reset();  // who awaits it finds no file that is not whole
     changed_.NotifyAll();
   }
 }
