@@ -13,7 +13,8 @@ namespace interlude {
 
 /// The summary of a run, finished or not. Its errors are the database's. A run without a finished
 /// round has empty rounds. Cost: one pass over the database; in memory, all of it but the chunk
-/// stamps, which are most. With more than one thread rounds and causes are worked out beside reading.
+/// stamps, which are most. With more than one thread rounds and causes are worked out beside
+/// reading.
 StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads = 1);
 
 /// Opens DIR/run.db and analyzes it. Its errors are RunDatabase::OpenReadOnly's.
