@@ -80,6 +80,10 @@ std::string FreshDirectory(const std::string& name) {
   return path;
 }
 
+Layout LayoutOf(const RunConfig& config) {
+  return CreateSyntheticTrainer(config, 0, 1).value()->layout();
+}
+
 ClusterResult RunCluster(const ClusterOptions& options) {
   ClusterResult result;
   CoordinatorOptions coordinator_options;

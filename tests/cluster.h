@@ -52,6 +52,9 @@ struct ClusterResult {
 /// outlive the factory.
 TrainerFactory MakeFactory(const ClusterOptions& options, FinalParameters& final_parameters);
 
+/// Of the trainers that `config` gives.
+Layout LayoutOf(const RunConfig& config);
+
 /// Runs it to its end.
 ClusterResult RunCluster(const ClusterOptions& options);
 
