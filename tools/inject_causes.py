@@ -2,8 +2,8 @@
 """Makes one worker of real runs slow in known ways and holds the report's culprits and causes against the truth.
 
 Needs root, two cores that nobody else uses, cgroups of version 1, and for the link kinds network namespaces and TUN
-devices; kinds that the machine refuses are named and left out. A kind that fails is named too, and the others go on. Exits 1 where the bars are missed or a kind
-failed, 77 (skipped) where nothing could be tried.
+devices; kinds that the machine refuses are named and left out. A kind that fails is named too, and the others go on.
+Exits 1 where the bars are missed or a kind failed, 77 (skipped) where nothing could be tried.
 """
 
 import argparse

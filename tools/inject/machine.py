@@ -1,5 +1,6 @@
 """What takes a machine's means away from one process: cgroups (version 1), neighbours on its core, a link."""
 
+import errno
 import os
 import pathlib
 import re
@@ -67,13 +68,15 @@ class Cgroup:
             return
         stat = (self.folders["memory"] / "memory.stat").read_text()
         own = int(re.search(r"^rss (\d+)$", stat, re.M).group(1))
-        # The kernel refuses (EBUSY) while it has not yet freed as much.
-        for attempt in range(100):
+        for _ in range(100):
             try:
                 return self.write("memory", "memory.limit_in_bytes", str(own + MEMORY_ROOM))
-            except OSError:
-                time.sleep(0.05)
-        raise Missing("the memory limit cannot be lowered to %d bytes" % (own + MEMORY_ROOM))
+            except OSError as error:
+                if error.errno != errno.EBUSY:
+                    raise
+                refused = error
+            time.sleep(0.05)  # the kernel has not yet freed as much
+        raise RuntimeError("the memory limit cannot be lowered to %d bytes: %s" % (own + MEMORY_ROOM, refused))
 
     def remove(self):
         for folder in self.folders.values():
