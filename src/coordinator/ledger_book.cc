@@ -53,6 +53,7 @@ std::optional<double> ShortestExchangeSeconds(const std::vector<Span>& spans) {
 LedgerBook::LedgerBook(std::unique_ptr<RunDatabase> database, Recorder& recorder,
                        const Clock& clock)
     : database_(std::move(database)), recorder_(recorder), clock_(clock) {
+  if (!RecordingIsOn()) Meta(kMetaAccount, kNoAccount);
   const StatusOr<std::vector<ClockProbe>> probes = database_->Probes();
   Check(probes.status());
   if (probes.ok()) clocks_.Keep(*probes);

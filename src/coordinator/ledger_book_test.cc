@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 namespace interlude {
@@ -106,6 +107,24 @@ TEST_F(WrittenBook, OfAWorkerThatSendsWithoutEndTheRestIsDroppedUntilTheRoundEnd
   const auto database = Closed();
   EXPECT_EQ(database->Stamps()->size(), 5u);
   EXPECT_EQ(std::ranges::count(*database->Spans(), Phase::kTrain, &Span::phase), 2);
+}
+
+// In processes of their own: the variable is read once.
+TEST(LedgerBookDeathTest, ARunThatKeepsNoAccountSaysSoInItsMeta) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto account_of = [](const char* without) {
+    ::setenv("INTERLUDE_WITHOUT_ACCOUNT", without, 1);
+    const std::string path = testing::TempDir() + "book-without-" + without + ".db";
+    for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
+    ManualClock clock;
+    Recorder recorder;
+    LedgerBook(*RunDatabase::Create(path), recorder, clock).Close();
+    const auto account = *(*RunDatabase::OpenReadOnly(path))->GetMeta(kMetaAccount);
+    std::fprintf(stderr, "account: %s", account.value_or("kept").c_str());
+    std::exit(0);
+  };
+  EXPECT_EXIT(account_of("1"), ::testing::ExitedWithCode(0), "account: none");
+  EXPECT_EXIT(account_of("0"), ::testing::ExitedWithCode(0), "account: kept");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ledger/recorder.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <set>
@@ -186,6 +187,7 @@ TEST(RecorderDeathTest, RecordsNothingWhereTheEnvironmentSaysSo) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto record = [] {
     ::setenv("INTERLUDE_WITHOUT_ACCOUNT", "1", 1);
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);  // the log, so that its words are seen
     const Clock& clock = SystemClock();
     Recorder recorder;
     PhaseTimer timer(Phase::kEncode, 1, 0, clock);
@@ -195,7 +197,20 @@ TEST(RecorderDeathTest, RecordsNothingWhereTheEnvironmentSaysSo) {
     recorder.Record(Span{});
     std::exit(recorder.Take().empty() && timer.Stamps().stamps.empty() ? 0 : 1);
   };
-  EXPECT_EXIT(record(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(record(), ::testing::ExitedWithCode(0), "keeps no account");
+}
+
+TEST(RecorderDeathTest, RecordsWhereTheEnvironmentSaysAnythingButOne) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const char* value : {"", "0", "no"}) {
+    const auto record = [value] {
+      ::setenv("INTERLUDE_WITHOUT_ACCOUNT", value, 1);
+      Recorder recorder;
+      recorder.Record(Span{});
+      std::exit(recorder.Take().empty() ? 1 : 0);
+    };
+    EXPECT_EXIT(record(), ::testing::ExitedWithCode(0), "") << value;
+  }
 }
 
 }  // namespace

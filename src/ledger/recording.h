@@ -2,14 +2,17 @@
 // account costs: against runs without it. Any thread.
 #pragma once
 
-#include <cstdlib>
-
 namespace interlude {
+namespace internal {
 
-/// With the environment variable INTERLUDE_WITHOUT_ACCOUNT no spans, stamps, samples and clock
-/// probes are taken, and so none are sent and stored; rounds are. Read once.
+bool ReadRecordingSwitch();
+
+}  // namespace internal
+
+/// With INTERLUDE_WITHOUT_ACCOUNT=1 in the environment no spans, stamps, samples and clock probes
+/// are taken, and so none are sent and stored; rounds are. Read once, and said in the log then.
 inline bool RecordingIsOn() {
-  static const bool on = std::getenv("INTERLUDE_WITHOUT_ACCOUNT") == nullptr;
+  static const bool on = internal::ReadRecordingSwitch();
   return on;
 }
 

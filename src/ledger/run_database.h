@@ -31,7 +31,11 @@ inline constexpr char kMetaCodec[] = "codec";                  // "q4" or "fp32"
 inline constexpr char kMetaClasses[] = "classes";              // their names (ledger/data_facts.h)
 inline constexpr char kMetaNormalization[] = "normalization";  // of pixels (ledger/data_facts.h)
 inline constexpr char kMetaMergeThreads[] = "merge_threads";   // the coordinator's; decimal
+inline constexpr char kMetaAccount[] = "account";              // kNoAccount, or not there
 inline constexpr char kMetaOutcome[] = "outcome";  // "finished", or why the run ended early
+
+/// The coordinator, at one of its starts at least, kept no account (ledger/recording.h).
+inline constexpr char kNoAccount[] = "none";
 
 /// What is known of a worker when it joins.
 struct WorkerRecord {

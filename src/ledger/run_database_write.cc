@@ -167,7 +167,7 @@ Status SqliteRunDatabase::AddEvaluation(const EvaluationRecord& evaluation) {
         .Count(evaluation.correct)
         .Real(evaluation.mean_loss);
     insert.exec();
-    if (HasEvaluationDetails()) InsertEvaluationDetails(evaluation);
+    InsertEvaluationDetails(evaluation);
     transaction.commit();
     return OkStatus();
   });

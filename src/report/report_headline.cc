@@ -110,10 +110,11 @@ std::string Troubles(const RunSummary& run) {
   }
   if (!text.empty()) text = "Troubles: " + text + " (see the events).";
   if (!run.unrecorded_rounds.empty()) {
+    const bool all = run.unrecorded_rounds.size() < kMostUnrecorded;
     text += fmt::format(
-        "{}{} without a record, the first is {}: the coordinator was killed before it had written "
-        "them; what they did to the parameters is not lost.",
-        text.empty() ? "" : " ",
+        "{}{}{} without a record, the first is {}: the coordinator was killed before it had "
+        "written them; what they did to the parameters is not lost.",
+        text.empty() ? "" : " ", all ? "" : "At least ",
         Count(static_cast<double>(run.unrecorded_rounds.size()), "committed round"),
         run.unrecorded_rounds.front());
   }
@@ -138,8 +139,15 @@ std::string Headline(const RunSummary& run) {
   text += MedianRound(run);
   text += Wrap(Result(run), kReportWidth);
   text += Wrap(Agreement(run), kReportWidth);
-  const std::string troubles = Troubles(run);
-  return troubles.empty() ? text : text + Wrap(troubles, kReportWidth);
+  for (const std::string& lines : {Troubles(run), AccountNote(run)})
+    if (!lines.empty()) text += Wrap(lines, kReportWidth);
+  return text;
+}
+
+std::string AccountNote(const RunSummary& run) {
+  if (MetaOr(run, kMetaAccount, "") != kNoAccount) return "";
+  return "Recorded without an account (INTERLUDE_WITHOUT_ACCOUNT=1), at least in part: of such "
+         "rounds nothing says where the time went.";
 }
 
 std::string Footer(const RunSummary& run) {

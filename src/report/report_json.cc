@@ -2,6 +2,7 @@
 
 #include "report/evaluation_json.h"
 #include "report/report_json_account.h"
+#include "report/report_text.h"
 #include "report/run_report.h"
 
 namespace interlude {
@@ -172,6 +173,8 @@ std::string FormatRunJson(const RunSummary& run, int indent) {
   json["memory"] = internal::JsonOfMemory(run);
   json["notes"] = {"phases run in parallel: their times overlap and must not be added up",
                    "clocks of different processes are compared in path alone, to within error_ns"};
+  if (std::string note = internal::AccountNote(run); !note.empty())
+    json["notes"].push_back(std::move(note));
   return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -203,6 +203,24 @@ TEST(RunReport, TheHeadlineCountsWhatWentWrongAndWhatIsNotOnRecord) {
   EXPECT_THAT(text, HasSubstr("... committed without a record"));
 }
 
+TEST(RunReport, OfMoreUnrecordedRoundsThanAreKeptItSaysAtLeast) {
+  RunSummary run = RecordedRun();
+  run.unrecorded_rounds.resize(kMostUnrecorded, 3);
+  EXPECT_THAT(FormatRunReport(run), HasSubstr("At least 10,000 committed rounds"));
+  run.unrecorded_rounds.pop_back();
+  EXPECT_THAT(FormatRunReport(run), Not(HasSubstr("At least")));
+}
+
+TEST(RunReport, ARunThatKeptNoAccountIsNamedAsOne) {
+  RunSummary run = RecordedRun();
+  EXPECT_THAT(FormatRunReport(run), Not(HasSubstr("without an account")));
+  EXPECT_EQ(nlohmann::json::parse(FormatRunJson(run))["notes"].size(), 2u);
+  run.meta[kMetaAccount] = kNoAccount;
+  EXPECT_THAT(FormatRunReport(run), HasSubstr("Recorded without an account"));
+  EXPECT_THAT(nlohmann::json::parse(FormatRunJson(run))["notes"][2].get<std::string>(),
+              HasSubstr("Recorded without an account"));
+}
+
 TEST(RunReport, ARunWithoutAFinishedRoundStillSaysWhatHappened) {
   auto database = *RunDatabase::Create(":memory:");
   ASSERT_TRUE(database->AddEvent({5, {}, 1, "worker_left", "worker 1 left: killed"}).ok());

@@ -19,6 +19,8 @@ std::string Section(const std::string& heading, const std::string& body,
 std::string Title(const RunSummary& run);
 std::string Headline(const RunSummary& run);
 std::string Footer(const RunSummary& run);
+/// What a run that kept no account cannot say; empty for all others.
+std::string AccountNote(const RunSummary& run);
 
 // report_findings.cc
 std::string FindingsSection(const RunSummary& run);
