@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/wide.h"
 #include "base/check.h"
 
 namespace interlude {
 namespace {
 
-/// Sums along a path of nonsense times leave 64 bits.
-using Wide = __int128;
-
 constexpr Wide kNever = Wide{1} << 120;
-
-int64_t Narrow(Wide value) {
-  return static_cast<int64_t>(std::clamp<Wide>(value, std::numeric_limits<int64_t>::min(),
-                                               std::numeric_limits<int64_t>::max()));
-}
 
 /// Of `activity.after` the one that ended last; nothing where it is after nothing.
 std::optional<uint32_t> LastBefore(const ActivityGraph& graph, const Activity& activity) {

@@ -5,6 +5,7 @@
 
 #include "analysis/compare_runs.h"
 #include "analysis/mean_noise.h"
+#include "analysis/wide.h"
 
 namespace interlude {
 namespace {
@@ -54,8 +55,8 @@ PathChange Compare(ActivityKind what, const Series& series, double tail) {
   PathChange change{.what = what};
   std::vector<int64_t> differences;
   for (size_t i = 0; i < series.a.size(); ++i) {
-    change.a_ns += series.a[i];
-    change.b_ns += series.b[i];
+    AddTo(change.a_ns, series.a[i]);
+    AddTo(change.b_ns, series.b[i]);
     differences.push_back(series.b[i] - series.a[i]);
   }
   if (differences.empty()) return change;
@@ -72,7 +73,7 @@ bool PathChange::changed() const {
 }
 
 bool internal::IsWhole(const RoundPath& path) {
-  return !path.pieces.empty() &&
+  return !path.pieces.empty() && !path.workers.empty() &&
          std::none_of(path.workers.begin(), path.workers.end(), [](const WorkerPath& worker) {
            return worker.clock.source == ClockSource::kNone;
          });

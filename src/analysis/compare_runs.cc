@@ -103,6 +103,12 @@ std::vector<FigureChange> CompareFigures(const RunSummary& a, const RunSummary& 
   return figures;
 }
 
+bool AreOne(const Finding& a, const Finding& b) {
+  const auto is_of_b = [&](int32_t worker) { return b.workers.contains(worker); };
+  return a.id == b.id &&
+         (a.workers == b.workers || std::any_of(a.workers.begin(), a.workers.end(), is_of_b));
+}
+
 /// What saves most first within each of new, gone and both; the findings have that order.
 std::vector<FindingChange> CompareFindings(const std::vector<Finding>& a,
                                            const std::vector<Finding>& b) {
@@ -110,7 +116,7 @@ std::vector<FindingChange> CompareFindings(const std::vector<Finding>& a,
   std::vector<bool> taken(a.size(), false);
   for (const Finding& of_b : b) {
     size_t at = 0;
-    while (at < a.size() && (taken[at] || a[at].id != of_b.id)) ++at;
+    while (at < a.size() && (taken[at] || !AreOne(a[at], of_b))) ++at;
     if (at == a.size()) {
       fresh.push_back({std::nullopt, of_b});
     } else {
@@ -160,10 +166,17 @@ Status CheckComparable(const RunSummary& run) {
   }
   if (run.rounds.empty())
     return InvalidArgumentError("no round has finished: there is nothing to compare yet");
-  if (std::none_of(run.paths.begin(), run.paths.end(), internal::IsWhole)) {
+  const bool comparable = std::any_of(run.paths.begin(), run.paths.end(), internal::IsWhole);
+  const auto account = run.meta.find(kMetaAccount);
+  if (!comparable && account != run.meta.end() && account->second == kNoAccount) {
     return InvalidArgumentError(
-        "none of its {} rounds has a critical path with all workers on it: their clocks are not "
-        "known ('clocks' in 'interlude report DIR --json' says whose)",
+        "it was recorded without an account (INTERLUDE_WITHOUT_ACCOUNT=1): there is no critical "
+        "path to compare. Run it again with one");
+  }
+  if (!comparable) {
+    return InvalidArgumentError(
+        "none of its {} rounds has a critical path with all workers on it: there is no record of "
+        "theirs, or a clock is not known ('clocks' in 'interlude report DIR --json' says whose)",
         run.rounds.size());
   }
   return OkStatus();

@@ -34,8 +34,8 @@ struct PathChange {
 
 /// Round by round: what depends on the round's number, like an evaluation every tenth, is in both.
 struct PathComparison {
-  /// Those that both have with a critical path on which every worker's clock is known; without
-  /// each run's first when there are others.
+  /// Those that both have with a critical path on which workers are and each one's clock is known;
+  /// without each run's first when there are others.
   uint32_t rounds = 0;
   bool without_first = false;
   uint32_t without_path = 0;  // rounds of both that are left out for want of a path in either
@@ -71,7 +71,8 @@ struct SameParameters {
   std::optional<uint32_t> first_differs;
 };
 
-/// A finding of one of the runs, or of both. By its id.
+/// A finding of one of the runs, or of both: of one id, and where it is about workers, about one of
+/// them at least in both.
 struct FindingChange {
   std::optional<Finding> a, b;
   const Finding& any() const { return b ? *b : *a; }
@@ -104,7 +105,8 @@ RunComparison CompareRuns(const RunSummary& a, const RunSummary& b);
 namespace internal {
 
 // compare_path.cc
-/// A worker's times are on the path only where its clock is known: else they seem unexplained.
+/// A worker's times are on the path only where there are records of it and its clock is known: else
+/// they seem unexplained.
 bool IsWhole(const RoundPath& path);
 PathComparison ComparePaths(const std::vector<RoundPath>& a, const std::vector<RoundPath>& b);
 

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "analysis/analyze_run.h"
+#include "analysis/path_summary.h"
 #include "base/rng.h"
 
 namespace interlude {
@@ -160,10 +162,11 @@ TEST(CompareRuns, ComparesTheRoundsOfBothWithoutTheFirstAndWithoutThoseThatHaveN
   a.paths[3].pieces.clear();
   b.paths[4].workers[0].clock.source = ClockSource::kNone;
   b.paths.erase(b.paths.begin() + 5);
+  b.paths[5].workers.clear();  // round 7
   const PathComparison path = CompareRuns(a, b).path;
-  EXPECT_EQ(path.rounds, 6u) << "2, 3, 7, 8, 9, 10";
+  EXPECT_EQ(path.rounds, 5u) << "2, 3, 8, 9, 10";
   EXPECT_TRUE(path.without_first);
-  EXPECT_EQ(path.without_path, 2u);
+  EXPECT_EQ(path.without_path, 3u);
   EXPECT_EQ(path.only_in_a, 1u);
   EXPECT_EQ(path.only_in_b, 2u);
   const PathComparison one = CompareRuns(SteadyRun(1, 10), SteadyRun(2, 1)).path;
@@ -188,6 +191,23 @@ TEST(CompareRuns, WhatDependsOnTheRoundsNumberIsNoNoise) {
   const RunComparison comparison = CompareRuns(a, b);
   EXPECT_TRUE(comparison.path.round.changed());
   EXPECT_EQ(Row(comparison, Kind::kEvaluate).give_or_take_ns, 0.0);
+}
+
+TEST(CompareRuns, OfNonsenseLengthsTheSumsStopAtWhat64BitsHold) {
+  constexpr int64_t kLongest = int64_t{1} << 61, kMost = std::numeric_limits<int64_t>::max();
+  RunSummary run;
+  for (uint32_t round = 1; round <= 10; ++round) {
+    run.paths.push_back(PathOf(0, {{Kind::kTrain, kLongest}}));
+    run.paths.back().round = round;
+    run.paths.back().workers[0].drag_ns = kLongest;
+  }
+  const PathComparison path = CompareRuns(run, SteadyRun(1, 10)).path;
+  EXPECT_EQ(path.round.a_ns, kMost);
+  EXPECT_EQ(Row({.path = path}, Kind::kTrain).a_ns, kMost);
+  const PathSummary summary = SummarizePaths(run.paths);
+  EXPECT_EQ(summary.wall_ns, kMost);
+  EXPECT_EQ(summary.sums.at({Kind::kTrain, kNoWorker}), kMost);
+  EXPECT_EQ(summary.workers.at(0).drag_ns, kMost);
 }
 
 TEST(CompareRuns, OfTooFewRoundsNoNoiseIsClaimedAndNothingChanged) {
@@ -298,6 +318,27 @@ TEST(CompareRuns, TellsNewFindingsFromThoseThatAreGoneAndThoseOfBoth) {
   EXPECT_THAT(seen, ElementsAre("new B", "twice B", "gone A", "twice A B", "stays A B"));
 }
 
+TEST(CompareRuns, AFindingOfBothIsAboutAWorkerOfBoth) {
+  RunSummary a, b;
+  a.findings = {{.id = "slow", .workers = {0}},
+                {.id = "late", .workers = {0, 2}},
+                {.id = "grows", .workers = {1}},
+                {.id = "grows"}};
+  b.findings = {{.id = "slow", .workers = {2}},
+                {.id = "late", .workers = {2, 3}},
+                {.id = "grows"},
+                {.id = "grows", .workers = {1}}};
+  std::vector<std::string> seen;
+  for (const FindingChange& change : CompareRuns(a, b).findings) {
+    std::string& text = seen.emplace_back(change.any().id);
+    if (change.a) text += " A " + WorkersText(change.a->workers);
+    if (change.b) text += " B " + WorkersText(change.b->workers);
+  }
+  EXPECT_THAT(seen, ElementsAre("slow B worker 2", "slow A worker 0",
+                                "late A workers 0 and 2 B workers 2 and 3",
+                                "grows A workers  B workers ", "grows A worker 1 B worker 1"));
+}
+
 TEST(CompareRuns, WorkersAreThoseOfBothWithTheirDrag) {
   RunSummary a = SteadyRun(1, 3), b = SteadyRun(2, 3);
   a.workers = {{.record = {.worker = 0}, .train_seconds = 2}, {.record = {.worker = 1}}};
@@ -317,6 +358,10 @@ TEST(CheckComparable, TellsWhatARunLacks) {
   RunSummary blind = SteadyRun(1, 3);
   for (RoundPath& path : blind.paths) path.workers[0].clock.source = ClockSource::kNone;
   EXPECT_THAT(CheckComparable(blind).message(), HasSubstr("none of its 3 rounds"));
+  for (RoundPath& path : blind.paths) path.workers.clear();
+  EXPECT_THAT(CheckComparable(blind).message(), HasSubstr("there is no record of theirs"));
+  blind.meta[kMetaAccount] = kNoAccount;
+  EXPECT_THAT(CheckComparable(blind).message(), HasSubstr("recorded without an account"));
   for (const char* old : {"v1.db", "v2.db"}) {
     const auto database =
         RunDatabase::OpenReadOnly(std::string(INTERLUDE_SOURCE_DIR "/testdata/run_db/") + old);

@@ -4,10 +4,10 @@
 #include <array>
 #include <utility>
 
+#include "analysis/wide.h"
+
 namespace interlude {
 namespace {
-
-using Wide = __int128;
 
 /// A kind of activity; of a link its two parts count each for itself.
 using Kind = std::pair<ActivityKind, bool>;
@@ -89,7 +89,8 @@ std::map<int32_t, int64_t> DragOf(const ActivityGraph& graph, const GraphTimes& 
   for (const int32_t worker : on_path) {
     const std::map<Kind, Share> shares = SharesOf(sums, medians, worker);
     if (shares.empty()) continue;
-    drags[worker] = graph[last].end_ns - times.Recompute(Shortened(graph, worker, shares));
+    const Wide shorter = times.Recompute(Shortened(graph, worker, shares));
+    drags[worker] = Narrow(graph[last].end_ns - shorter);
   }
   return drags;
 }

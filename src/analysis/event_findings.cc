@@ -45,6 +45,7 @@ void FindEvent(const FindingContext& context, const EventRule& rule, Findings& o
   if (times == 0) return;
   Finding finding;
   finding.id = fmt::format("event_{}", rule.kind);
+  finding.workers = workers;
   finding.grade = Grade::kObserved;
   const std::string who = workers.empty() ? "" : fmt::format(" ({})", WorkersText(workers));
   finding.text = fmt::format("{} x {}{} (observed)", times, rule.words, who);
@@ -79,6 +80,7 @@ void FindWrongResults(const FindingContext& context, Findings& out) {
   if (workers.empty()) return;
   Finding finding;
   finding.id = "parameters_differ";
+  finding.workers = workers;
   finding.grade = Grade::kObserved;
   finding.text = fmt::format(
       "PARAMETERS DIFFER: {} had other parameters than the coordinator after "

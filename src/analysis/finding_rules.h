@@ -37,8 +37,6 @@ void FindClockTroubles(const FindingContext& context, Findings& out);
 void FindEvents(const FindingContext& context, Findings& out);
 void FindWrongResults(const FindingContext& context, Findings& out);
 
-/// "worker 3", "workers 3 and 7", "workers 1, 3 and 7".
-std::string WorkersText(const std::set<int32_t>& workers);
 /// "3, 7", for a query.
 std::string Listed(const std::set<int32_t>& workers);
 /// "round 5", "rounds 3 to 9", "12 rounds from 3 to 40".

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/finding_rules.h"
+#include "analysis/wide.h"
 
 namespace interlude {
 namespace internal {
@@ -19,20 +20,9 @@ void FindingContext::SetSaving(int64_t ns, Finding& finding) const {
 int64_t FindingContext::OnPath(const std::set<std::string_view>& what) const {
   int64_t sum = 0;
   for (const PathShare& share : path) {
-    if (measured.contains(share.round) && what.contains(share.what)) sum += share.ns;
+    if (measured.contains(share.round) && what.contains(share.what)) AddTo(sum, share.ns);
   }
   return sum;
-}
-
-std::string WorkersText(const std::set<int32_t>& workers) {
-  std::string text = workers.size() == 1 ? "worker " : "workers ";
-  size_t i = 0;
-  for (const int32_t worker : workers) {
-    text += i == 0 ? "" : i + 1 == workers.size() ? " and " : ", ";
-    text += std::to_string(worker);
-    ++i;
-  }
-  return text;
 }
 
 std::string Listed(const std::set<int32_t>& workers) {
@@ -63,7 +53,7 @@ FindingContext MakeContext(const FindingTables& input, const std::vector<WorkerR
   }
   if (context.measured.size() > 1) context.measured.erase(context.measured.begin());
   for (const auto& [number, round] : context.measured)
-    context.wall_ns += std::min(round->end_ns - round->begin_ns, int64_t{1} << 50);
+    AddTo(context.wall_ns, round->end_ns - round->begin_ns);
   return context;
 }
 
@@ -88,6 +78,17 @@ std::vector<Finding> FindFindings(const FindingTables& input,
   wrong.insert(wrong.end(), std::make_move_iterator(others.begin()),
                std::make_move_iterator(others.end()));
   return wrong;
+}
+
+std::string WorkersText(const std::set<int32_t>& workers) {
+  std::string text = workers.size() == 1 ? "worker " : "workers ";
+  size_t i = 0;
+  for (const int32_t worker : workers) {
+    text += i == 0 ? "" : i + 1 == workers.size() ? " and " : ", ";
+    text += std::to_string(worker);
+    ++i;
+  }
+  return text;
 }
 
 }  // namespace interlude

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ struct PathShare {
 
 struct Finding {
   std::string id;  // short and stable: "straggler_quota_encode", "save_on_path"
+  /// Whom it is about; none: the whole run or the coordinator. Two findings of one id may be about
+  /// different workers.
+  std::set<int32_t> workers;
   std::string text;
   Grade grade = Grade::kHypothesis;
   /// What a round would be shorter if this were mended: the mean over the measured rounds, which
@@ -49,5 +53,8 @@ struct Finding {
 std::vector<Finding> FindFindings(const FindingTables& input,
                                   const std::vector<WorkerRoundCause>& causes, Drags drags,
                                   std::span<const PathShare> path);
+
+/// "worker 3", "workers 3 and 7", "workers 1, 3 and 7".
+std::string WorkersText(const std::set<int32_t>& workers);
 
 }  // namespace interlude

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/wide.h"
+
 namespace interlude {
 namespace {
 
@@ -52,7 +54,10 @@ bool Holds(const Pairs& pairs, const Pair& pair) {
 }  // namespace
 
 bool IsHandOver(const ActivityGraph& graph, uint32_t before, const WalkPiece& gap) {
-  if (gap.begin_clock != gap.end_clock || gap.end_ns - gap.begin_ns > kMostHandOverNs) return false;
+  // The gap itself may be cut at the round's begin, on the coordinator's clock.
+  const Activity& begin = graph[before];
+  if (begin.end_clock != gap.end_clock || Wide{gap.end_ns} - begin.end_ns > kMostHandOverNs)
+    return false;
   const Activity& ended = graph[BehindJoins(graph, before)];
   const Activity& next = graph[gap.activity];
   // A worker that two activities are about may be two workers.

@@ -16,7 +16,7 @@ inline constexpr int64_t kMostHandOverNs = 100'000'000;
 /// hand-over: the first of the two is recorded up to where the process gave the item to a queue or
 /// woke a thread, the second from where a thread took it, and nothing else happens in between
 /// (docs/report.md lists the pairs). Both ends on the clock of that process, and no longer than
-/// kMostHandOverNs.
+/// kMostHandOverNs, whatever the round's begin cuts off `gap`.
 bool IsHandOver(const ActivityGraph& graph, uint32_t before, const WalkPiece& gap);
 
 }  // namespace interlude

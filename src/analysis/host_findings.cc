@@ -51,6 +51,7 @@ void FindThreads(const FindingContext& context, const std::map<int32_t, double>&
   if (workers.empty()) return;
   Finding finding;
   finding.id = "more_threads_than_cores";
+  finding.workers = workers;
   finding.grade = Grade::kObserved;
   finding.text = fmt::format(
       "{} ran {} threads on {} usable cores ({} are visible) and waited {} of "
@@ -89,6 +90,7 @@ void FindSharedHosts(const FindingContext& context, const std::map<int32_t, doub
       continue;
     Finding finding;
     finding.id = "shared_host";
+    finding.workers = workers;
     finding.grade = Grade::kObserved;
     finding.text = fmt::format(
         "{} share the {} CPUs of host {} with {} threads together, and each "
@@ -145,6 +147,7 @@ void FindGrowth(const FindingContext& context, Findings& out) {
       continue;
     Finding finding;
     finding.id = "memory_grows";
+    if (process != kNoWorker) finding.workers = {process};
     finding.grade = Grade::kObserved;
     finding.text = fmt::format(
         "the memory of {} grew from {} in the second third of the run to {} "
@@ -219,6 +222,7 @@ void FindClockTroubles(const FindingContext& context, Findings& out) {
   if (unknown.empty() && wide.empty()) return;
   Finding finding;
   finding.id = "clocks_uncertain";
+  finding.workers = unknown.empty() ? wide : unknown;
   finding.grade = Grade::kObserved;
   finding.text =
       unknown.empty()

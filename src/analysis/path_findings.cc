@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/finding_rules.h"
+#include "analysis/wide.h"
 #include "base/human_text.h"
 
 namespace interlude::internal {
@@ -78,7 +79,7 @@ std::vector<std::string> Parts(const FindingContext& context,
   std::map<std::string_view, int64_t> sums;
   for (const PathShare& share : context.path) {
     if (context.measured.contains(share.round) && what.contains(share.what))
-      sums[share.what] += share.ns;
+      AddTo(sums[share.what], share.ns);
   }
   std::vector<std::string> sentences;
   for (const auto& [name, ns] : sums)

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/spread.h"
+#include "analysis/wide.h"
 
 namespace interlude {
 namespace {
@@ -23,7 +24,7 @@ void AddWorkers(const RoundPath& path, std::map<int32_t, Series>& workers) {
     summary.worker = worker.worker;
     ++summary.rounds;
     summary.rounds_on_path += on_path.contains(worker.worker) ? 1 : 0;
-    summary.drag_ns += worker.drag_ns;
+    AddTo(summary.drag_ns, worker.drag_ns);
     summary.largest_error_ns =
         std::max(summary.largest_error_ns, static_cast<double>(worker.clock.error_ns));
     summary.clock_from_causality =
@@ -42,8 +43,8 @@ PathSummary SummarizePaths(const std::vector<RoundPath>& paths) {
   for (size_t i = paths.size() > 1 ? 1 : 0; i < paths.size(); ++i) {
     const RoundPath& path = paths[i];
     ++summary.rounds;
-    summary.wall_ns += path.end_ns - path.begin_ns;
-    for (const auto& [what, sum_ns] : SumPieces(path.pieces)) summary.sums[what] += sum_ns;
+    AddTo(summary.wall_ns, path.end_ns - path.begin_ns);
+    for (const auto& [what, sum_ns] : SumPieces(path.pieces)) AddTo(summary.sums[what], sum_ns);
     AddWorkers(path, workers);
   }
   for (auto& [worker, series] : workers) {

@@ -313,6 +313,38 @@ TEST(RoundPath, WhatIsHandedOverIsNamedUpToTenthsOfASecondAndUnexplainedBeyond) 
   EXPECT_EQ(WithGaps(1199, 1360).unexplained_ns - WithGaps(1200, 1360).unexplained_ns, 101 * kMs);
 }
 
+TEST(RoundPath, AGapThatTheRoundsBeginCutsIsMeasuredWhole) {
+  const auto first_piece = [](int64_t stored_ms) {
+    Hand hand(1200, 1300);
+    hand.Clock(0, 0, 0);
+    hand.Span(Phase::kLedger, kNoWorker, 900, stored_ms);
+    hand.Span(Phase::kStart, 0, 1250, 1260);
+    hand.Span(Phase::kAwaitRound, 0, 1200, 1270);
+    hand.Span(Phase::kTrain, 0, 1270, 1290);
+    hand.Span(Phase::kVerify, 0, 1290, 1300);
+    hand.Span(Phase::kReport, 0, 1300, 1300);
+    return Describe(hand.Path()).front();
+  };
+  EXPECT_EQ(first_piece(1150), "hand_over w0 1200..1250");
+  EXPECT_EQ(first_piece(1149), "unexplained w0 1200..1250");
+}
+
+TEST(RoundPath, AWorkersGapThatTheRoundsBeginCutsIsAHandOverToo) {
+  const auto pieces = [](int64_t trained_ms) {
+    Hand hand(1000, 1100);
+    hand.Clock(0, -500, 1);
+    hand.Span(Phase::kTrain, 0, 800, trained_ms);
+    hand.Chunks(Phase::kEncode, 0, {{1010, 1050}});
+    hand.Chunks(Phase::kUpload, 0, {{1050, 1060}});
+    hand.Chunks(Phase::kReceive, 0, {{1060, 1100}});
+    return hand.Path().pieces;
+  };
+  EXPECT_EQ(pieces(990).at(0).what, ActivityKind::kHandOver);
+  EXPECT_EQ(pieces(990).at(0).end_ns, 1010 * kMs);
+  EXPECT_EQ(pieces(990).at(0).error_ns, 1 * kMs) << "it begins on the coordinator's clock";
+  EXPECT_EQ(pieces(909).at(0).what, ActivityKind::kUnexplained);
+}
+
 TEST(RoundPath, WithoutARecordOfTheDecisionWhatLiesBeforeAMergeIsUnexplained) {
   Hand hand(1000, 1050);
   hand.Chunks(Phase::kReceive, 0, {{1000, 1010}});

@@ -9,12 +9,17 @@
 
 namespace interlude {
 
+/// Of each worker the estimate that counts for `round`: the final one, unless what was known when
+/// the round ended speaks against it (the worker was started again, perhaps on another machine).
+std::vector<ClockEstimate> ClocksFor(const RoundRecord& round,
+                                     const std::vector<ClockRecord>& clocks);
+
 class RunClocks {
  public:
   /// Of all workers and rounds, as run.db has them.
   explicit RunClocks(const std::vector<ClockRecord>& records);
 
-  /// ClocksFor (analysis/run_paths.h). Cost: the workers, not the rounds.
+  /// ClocksFor. Cost: the workers, not the rounds.
   std::vector<ClockEstimate> For(const RoundRecord& round) const;
 
  private:

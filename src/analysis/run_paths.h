@@ -30,9 +30,4 @@ class RunPaths {
   bool barrier_ = false;
 };
 
-/// Of each worker the estimate that counts for `round`: the final one, unless what was known when
-/// the round ended speaks against it (the worker was started again, perhaps on another machine).
-std::vector<ClockEstimate> ClocksFor(const RoundRecord& round,
-                                     const std::vector<ClockRecord>& clocks);
-
 }  // namespace interlude

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analysis/finding_rules.h"
+#include "analysis/wide.h"
 #include "base/human_text.h"
 
 namespace interlude::internal {
@@ -67,7 +68,7 @@ std::map<Key, Group> GroupCauses(const FindingContext& context) {
           std::min(SavingOf(members, all, context), round.end_ns - round.begin_ns);
       if (!IsWorthwhile(saving, round)) continue;
       Group& group = groups[key];
-      group.saving_ns += saving;
+      AddTo(group.saving_ns, saving);
       group.rounds.insert(number);
       group.members.insert(group.members.end(), members.begin(), members.end());
       for (const WorkerRoundCause* one : members) group.workers.insert(one->worker);
@@ -169,6 +170,7 @@ Finding MakeFinding(const Key& key, const Group& group, const FindingContext& co
   const PhaseExcess& phase = example.cause.phases.front();
   Finding finding;
   finding.id = fmt::format("straggler_{}_{}", CauseName(key.first), PhaseName(key.second));
+  finding.workers = group.workers;
   finding.grade = GradeOf(group);
   const std::string whose =
       group.workers.size() == 1 ? "" : fmt::format("of worker {}: ", example.worker);

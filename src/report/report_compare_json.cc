@@ -52,7 +52,8 @@ Json FromPath(const PathComparison& path) {
 Json FromFindings(const std::vector<FindingChange>& changes) {
   const auto of_run = [](const std::optional<Finding>& finding) -> Json {
     if (!finding) return nullptr;
-    return {{"text", finding->text},
+    return {{"workers", finding->workers},
+            {"text", finding->text},
             {"grade", GradeName(finding->grade)},
             {"saves_ns_per_round", finding->saves_ns_per_round}};
   };

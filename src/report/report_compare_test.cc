@@ -94,6 +94,18 @@ TEST(RunComparisonReport, OfARunAndItselfSaysThatNothingChanged) {
   EXPECT_THAT(text, Not(HasSubstr("  changed\n")));
 }
 
+TEST(RunComparisonReport, AFindingOfBothSaysWhatIsOtherInA) {
+  RunSummary a = RecordedRun(), b = a;
+  b.findings.resize(1);
+  a.findings = b.findings;
+  a.findings[0].workers = {0, 2};
+  a.findings[0].saves_ns_per_round = 7'000'000'000;
+  EXPECT_THAT(TextOf(a, b), HasSubstr("(in A of workers 0 and 2, 7.00 s)"));
+  const auto change = nlohmann::json::parse(JsonOf(a, b))["findings"][0];
+  EXPECT_EQ(change["a"]["workers"], nlohmann::json({0, 2}));
+  EXPECT_EQ(change["b"]["workers"], nlohmann::json::array({2}));
+}
+
 TEST(RunComparisonReport, OfShortRunsClaimsNoNoise) {
   RunSummary a = RecordedRun();
   a.paths.resize(3);

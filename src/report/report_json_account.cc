@@ -131,6 +131,7 @@ Json JsonOfFindings(const RunSummary& run) {
   Json list = Json::array();
   for (const Finding& finding : run.findings) {
     list.push_back({{"id", finding.id},
+                    {"workers", finding.workers},
                     {"text", finding.text},
                     {"grade", GradeName(finding.grade)},
                     {"saves_ns_per_round", finding.saves_ns_per_round},
