@@ -5,6 +5,7 @@ by keyboard, with whole and with missing data. Skipped (exit 77) where there is 
 Usage: page_test.py PAGE INTERLUDE; PAGE is the document that the build put together, with its gaps.
 """
 
+import copy
 import http.server
 import json
 import pathlib
@@ -81,6 +82,17 @@ SHIFT = """new Promise(done => {
       .observe({type: "layout-shift", buffered: true});
   setTimeout(() => done(sum), 50);
 })"""
+
+# Of the processes in the timeline: how many parts of the critical path are marked, those that lie in no span of
+# theirs, and who is not placed.
+PATH_OUTSIDE_SPANS = """(() => {
+  const rows = [...document.querySelectorAll("g.lane-process")].map(lane => lane.__data__);
+  const parts = rows.flatMap(row => row.critical ? row.critical.map(part => ({...part, row})) : []);
+  const within = part => part.row.items.some(item => item.slot === part.slot && item.begin <= part.begin &&
+                                                     part.end <= item.end);
+  return [parts.length, parts.filter(part => !within(part)).map(part => [part.row.label, part.begin, part.end]),
+          rows.filter(row => row.note).map(row => row.label)];
+})()"""
 
 SMALLEST_TEXT = """Math.min(...[...document.querySelectorAll("main *, header *")]
     .filter(e => e.checkVisibility() && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()))
@@ -301,6 +313,31 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.focused(), "clock-raw")
         self.assertRegex(self.text("#timeline"), "8 h 00 min earlier on its own clock")
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('.clock-error').length"), 0)
+
+    def test_each_round_places_a_worker_by_the_shift_that_its_critical_path_was_found_with(self):
+        report = copy.deepcopy(self.report("small"))
+        for clock in report["clocks"]:
+            if (clock["worker"], clock["round"]) == (1, 2):
+                clock.update(method="none", offset_ns=None)
+        self.open(report)
+        self.focus("#path-chart")
+        for number, unplaced in ((1, []), (2, ["worker 1"]), (3, [])):
+            self.browser.press("Enter")
+            self.assertEqual(self.browser.evaluate("document.getElementById('round-picked').value"), str(number))
+            on_path, outside, notes = self.browser.evaluate(PATH_OUTSIDE_SPANS)
+            self.assertGreater(on_path, 0)
+            self.assertEqual(outside, [])
+            self.assertEqual(notes, unplaced)
+            self.focus("#path-chart")
+            self.browser.press("ArrowDown")
+
+    def test_findings_stand_in_the_order_of_the_report(self):
+        wrong = {"id": "parameters_differ", "text": "PARAMETERS DIFFER", "saves_ns_per_round": 0,
+                 "evidence": ["worker 1 said another root hash"]}
+        self.open({**self.report("small"), "findings": [wrong, *page_fixtures.FINDINGS]})
+        shown = self.browser.evaluate(
+            "[...document.querySelectorAll('#findings details')].map(finding => finding.dataset.id)")
+        self.assertEqual(shown, ["parameters_differ", *(finding["id"] for finding in page_fixtures.FINDINGS)])
 
     def test_the_memory_chart_gives_the_figures_at_the_cursor(self):
         self.open(self.report("large"))

@@ -122,17 +122,18 @@ def causes_of(worker, excess, slow_by_quota, rng):
     return None
 
 
-def clock_of(worker):
-    """(offset, drift) of a worker's clock; the last one is another day's boot."""
-    return (worker * 3_217_000 - 9_000_000 + (8 * HOUR if worker == 11 else 0), 2e-6 * ((worker % 5) - 2))
+def clock_of(worker, number):
+    """What is to be added to a worker's clock in a round; the last one's is another day's boot."""
+    at_first = worker * 3_217_000 - 9_000_000 + (8 * HOUR if worker == 11 else 0)
+    return at_first + number * 33_000 * (worker % 5 - 2)
 
 
-def span_of(process, phase, about, events, begin, with_chunks):
-    offset, drift = clock_of(process) if process is not None else (0, 0)
+def span_of(number, process, phase, about, events, begin, with_chunks):
+    offset = clock_of(process, number) if process is not None else 0
     def raw(ns):
-        return round((begin + ns - offset) / (1 + drift))
+        return begin + ns - offset
     chunks = [[e.chunk, raw(e.begin), raw(e.end)] for e in events if e.chunk is not None]
-    return {"round": None, "process": process, "phase": phase, "about": about,
+    return {"round": number, "process": process, "phase": phase, "about": about,
             "chunks": chunks if chunks and with_chunks else None,
             "begin_ns": raw(min(e.begin for e in events)), "end_ns": raw(max(e.end for e in events))}
 
@@ -145,11 +146,11 @@ def spans_of(number, begin, wall, events, with_chunks):
         if worker is not None:
             for event in own:
                 groups.setdefault((worker, event.what, None), []).append(event)
-    spans = [{"process": None, "phase": "round", "about": None, "chunks": None,
+    spans = [{"round": number, "process": None, "phase": "round", "about": None, "chunks": None,
               "begin_ns": begin, "end_ns": begin + wall}]
-    spans += [span_of(process, phase, about, some, begin, with_chunks)
+    spans += [span_of(number, process, phase, about, some, begin, with_chunks)
               for (process, phase, about), some in groups.items()]
-    return [{**span, "round": number} for span in spans]
+    return spans
 
 
 def round_of(number, workers, slow_by_quota, rng, chunks, exact):
@@ -202,18 +203,13 @@ def memory_of(process, seconds, parameters):
 
 def clocks_of(workers, rounds):
     clocks = []
-    for worker in range(workers):
-        offset, drift = clock_of(worker)
-        # The last of many workers has no usable probe.
-        if workers > 4 and worker == workers - 1:
-            clocks.append({"worker": worker, "round": None, "method": "none", "at_ns": 0, "offset_ns": 0,
-                           "drift": 0.0, "error_ns": 0})
-            continue
-        clocks.append({"worker": worker, "round": None, "method": "envelope", "at_ns": 0, "offset_ns": offset,
-                       "drift": drift, "error_ns": 52_000 if worker != 9 else 60_000_000})
-        clocks += [{"worker": worker, "round": number, "method": "minimum", "at_ns": 0,
-                    "offset_ns": offset + 21_000, "drift": drift, "error_ns": 410_000}
-                   for number in range(1, rounds + 1)]
+    for number in range(1, rounds + 1):
+        for worker in range(workers):
+            # The last of many workers has no usable probe.
+            known = workers <= 4 or worker < workers - 1
+            clocks.append({"worker": worker, "round": number, "method": "probes" if known else "none", "at_ns": 0,
+                           "offset_ns": clock_of(worker, number) if known else None, "drift": 0,
+                           "error_ns": 60_000_000 if worker == 9 else 52_000})
     return clocks
 
 

@@ -108,26 +108,12 @@ function medianRound(rounds) {
   return those[Math.floor((those.length - 1) / 2)] ?? null;
 }
 
-/// clocks(worker, round): the run's final estimate, else that round's, else the last one; null when
-/// the worker's clock is not calibrated.
+/// clocks(worker, round): how the critical path placed the worker in that round, by one shift for the
+/// whole of it; null where it could not.
 function clocksOf(clocks) {
   const usable = clocks.filter(clock => clock.method !== "none" && isNumber(clock.offset_ns));
-  const final = new Map(), ofRound = new Map(), latest = new Map();
-  for (const clock of usable) {
-    if (!isNumber(clock.round)) {
-      final.set(clock.worker, clock);
-    } else {
-      ofRound.set(clock.worker + " " + clock.round, clock);
-      latest.set(clock.worker, clock);
-    }
-  }
-  return (worker, round) =>
-      final.get(worker) ?? ofRound.get(worker + " " + round) ?? latest.get(worker) ?? null;
-}
-
-/// A worker's own time on the coordinator's clock.
-export function toCoordinator(clock, time) {
-  return time + clock.offset_ns + (clock.drift ?? 0) * (time - (clock.at_ns ?? time));
+  const known = new Map(usable.map(clock => [clock.worker + " " + clock.round, clock]));
+  return (worker, round) => known.get(worker + " " + round) ?? null;
 }
 
 /// The pieces of a round as they can be drawn: those narrower than `least` nanoseconds are joined

@@ -16,10 +16,13 @@ export function drawFindings(model) {
   const open = new Set();
   body.selectAll("details[open]").each(function () { open.add(this.dataset.id); });
   const list = body.html("").append("ol").attr("class", "findings");
-  const sorted = model.findings.slice()
-      .sort((a, b) => (b.saves_ns_per_round ?? 0) - (a.saves_ns_per_round ?? 0));
-  for (const finding of sorted) drawFinding(list, finding, open.has(String(finding.id)));
+  for (const finding of model.findings) drawFinding(list, finding, open.has(keyOf(finding)));
   refocus(focused);
+}
+
+/// Findings of one id are about different workers.
+function keyOf(finding) {
+  return [finding.id, ...(finding.workers ?? [])].join("-");
 }
 
 function drawFinding(list, finding, open) {
@@ -45,8 +48,8 @@ function drawFinding(list, finding, open) {
 }
 
 function drawEvidence(item, finding, open) {
-  const details = item.append("details").attr("data-id", finding.id).property("open", open);
-  details.append("summary").attr("id", "finding-" + finding.id).text("Evidence");
+  const details = item.append("details").attr("data-id", keyOf(finding)).property("open", open);
+  details.append("summary").attr("id", "finding-" + keyOf(finding)).text("Evidence");
   details.append("ul").selectAll("li").data(finding.evidence ?? []).enter().append("li")
       .each(function (text) { addText(d3.select(this), text); });
   if (!finding.records) return;

@@ -40,6 +40,12 @@ function drawTiles(body, model) {
   }
 }
 
+/// The report lists no more than the first 10,000.
+function unrecordedOf(total) {
+  const rounds = total.unrecorded_rounds?.length ?? 0;
+  return rounds ? (rounds >= 10000 ? "at least " : "") + rounds + " more without a record" : null;
+}
+
 function tilesOf(model) {
   const total = model.total;
   const agree = model.rounds.length ? total.hashes_agree : null;
@@ -47,7 +53,7 @@ function tilesOf(model) {
   return [
     ["Rounds", number(model.rounds.length, 0),
      [isNumber(total.wall_seconds) ? "in " + duration(total.wall_seconds * 1e9) : null,
-      total.unrecorded_rounds?.length ? total.unrecorded_rounds.length + " more without a record" : null]
+      unrecordedOf(total)]
          .filter(Boolean).join("; ")],
     ["Workers", number(model.workerIds.length, 0),
      !isNumber(total.workers_left) ? "" :

@@ -1,6 +1,5 @@
 // The rows of the timeline of one round: who recorded which spans, placed on one time axis whose 0
 // is the round's begin on the coordinator's clock.
-import {toCoordinator} from "./data.js";
 import {duration, isNumber, percent, processName, seconds} from "./format.js";
 import {laneRank, nameOf, pieceName} from "./kinds.js";
 
@@ -63,7 +62,7 @@ function addProcess(rows, model, round, process, {begin, mode, open}) {
   const clock = process.id === null ? null : model.clocks(process.id, round.round);
   const placed = process.id === null || mode === "raw" || clock !== null;
   const place = process.id !== null && mode === "corrected" && clock ?
-      time => toCoordinator(clock, time) - begin : time => time - begin;
+      time => time + clock.offset_ns - begin : time => time - begin;
   const error = process.id === null ? 0 : clock?.error_ns ?? null;
   const lanes = [];
   let slot = 0;
@@ -108,7 +107,7 @@ function pieceItem(piece, round) {
 /// Where the critical path runs through this process: row.critical, and that of each lane.
 function markCritical(row, round, clock, place, begin) {
   // A piece is on the coordinator's clock, from the round's begin; place() takes the process's own.
-  const shift = clock ? time => place(fromCoordinator(clock, time + begin)) : time => time;
+  const shift = clock ? time => place(time + begin - clock.offset_ns) : time => time;
   const own = round.pieces.filter(piece => (piece.worker ?? null) === row.id);
   row.critical = [];
   if (row.id !== null && !clock) return;
@@ -117,11 +116,6 @@ function markCritical(row, round, clock, place, begin) {
         .map(piece => ({begin: shift(piece.begin_ns), end: shift(piece.end_ns)}));
     row.critical.push(...lane.critical.map(part => ({...part, slot: lane.slot})));
   }
-}
-
-function fromCoordinator(clock, time) {
-  const drift = clock.drift ?? 0;
-  return (time - clock.offset_ns + drift * (clock.at_ns ?? 0)) / (1 + drift);
 }
 
 export function describe(item) {
