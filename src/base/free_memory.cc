@@ -32,10 +32,20 @@ std::optional<uint64_t> MemoryLeftInCgroups(const std::string& root) {
     const auto limit = NumberIn(memory + (group.v2 ? "max" : "limit_in_bytes"));
     const auto usage = NumberIn(memory + (group.v2 ? "current" : "usage_in_bytes"));
     if (!limit || !usage || *limit < 0 || *limit >= kNoLimit) continue;
-    const auto here = static_cast<uint64_t>(std::max<int64_t>(0, *limit - *usage));
+    const auto stat = ReadProcText(memory + "stat");
+    const auto cached = stat
+                            ? NumberAfter(*stat, group.v2 ? "inactive_file" : "total_inactive_file")
+                            : std::nullopt;
+    const int64_t taken = *usage - std::clamp<int64_t>(cached.value_or(0), 0, *usage);
+    const auto here = static_cast<uint64_t>(std::max<int64_t>(0, *limit - taken));
     left = std::min(left.value_or(here), here);
   }
   return left;
+}
+
+std::optional<uint64_t> MemoryLeft(const std::string& root) {
+  const auto machine = AvailableMemoryBytes(root), cgroups = MemoryLeftInCgroups(root);
+  return machine && cgroups ? std::min(machine, cgroups) : machine ? machine : cgroups;
 }
 
 Status CheckFreeMemory(std::string_view what, uint64_t wanted_bytes) {

@@ -16,8 +16,11 @@ namespace interlude {
 std::optional<uint64_t> AvailableMemoryBytes(const std::string& root = "");
 
 /// What this process's cgroups, v1 or v2, leave of their memory limits, the smallest; nothing
-/// without a limit. Caches that the kernel could take back count as used.
+/// without a limit. Cached files that nobody used lately don't count as used.
 std::optional<uint64_t> MemoryLeftInCgroups(const std::string& root = "");
+
+/// The smaller of the two, as far as they are known.
+std::optional<uint64_t> MemoryLeft(const std::string& root = "");
 
 /// ResourceExhausted, with both figures, when the machine has less than `wanted_bytes`. `what`
 /// begins the message: "a model of 20 parameters".

@@ -52,6 +52,34 @@ TEST(FreeMemory, V1SaysWithAHugeNumberThatThereIsNoLimit) {
   root.File("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "500\n");
   root.File("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "100\n");
   EXPECT_EQ(MemoryLeftInCgroups(root.path()), 400u);
+  root.File("/sys/fs/cgroup/memory/job/memory.stat", "inactive_file 3\ntotal_inactive_file 30\n");
+  EXPECT_EQ(MemoryLeftInCgroups(root.path()), 430u);
+}
+
+TEST(FreeMemory, CachedFilesThatAreNotInUseCanBeHad) {
+  FakeRoot root;
+  root.File("/proc/self/cgroup", "0::/a\n");
+  root.File("/sys/fs/cgroup/a/memory.max", "1000\n");
+  root.File("/sys/fs/cgroup/a/memory.current", "900\n");
+  root.File("/sys/fs/cgroup/a/memory.stat", "anon 100\ninactive_file 650\nactive_file 150\n");
+  EXPECT_EQ(MemoryLeftInCgroups(root.path()), 750u);
+  root.File("/sys/fs/cgroup/a/memory.stat", "inactive_file 5000\n");
+  EXPECT_EQ(MemoryLeftInCgroups(root.path()), 1000u) << "read a moment later";
+}
+
+TEST(FreeMemory, TheTighterOfMachineAndCgroupsCounts) {
+  FakeRoot root;
+  EXPECT_EQ(MemoryLeft(root.path()), std::nullopt);
+  root.File("/proc/meminfo", "MemAvailable:    20 kB\n");
+  EXPECT_EQ(MemoryLeft(root.path()), 20'480u);
+  root.File("/proc/self/cgroup", "0::/a\n");
+  root.File("/sys/fs/cgroup/a/memory.max", "30000\n");
+  root.File("/sys/fs/cgroup/a/memory.current", "0\n");
+  EXPECT_EQ(MemoryLeft(root.path()), 20'480u);
+  root.File("/sys/fs/cgroup/a/memory.current", "20000\n");
+  EXPECT_EQ(MemoryLeft(root.path()), 10'000u);
+  root.File("/proc/meminfo", "damaged");
+  EXPECT_EQ(MemoryLeft(root.path()), 10'000u);
 }
 
 }  // namespace
