@@ -33,10 +33,20 @@ double ComputeGradient(const TrainConfig& config, const Model& model, const Batc
   return sum;
 }
 
+at::Tensor Length(const at::Tensor& values) {
+  // A sum of squares in one go is far off beyond some 1e7 values: fp32 has 24 bits.
+  constexpr int64_t kBlock = 1 << 16;
+  const int64_t whole = values.numel() / kBlock * kBlock;
+  const at::Tensor blocks = values.narrow(0, 0, whole).view({-1, kBlock});
+  const at::Tensor rest = values.narrow(0, whole, values.numel() - whole);
+  const at::Tensor lengths = at::cat({blocks.norm(2, 1), rest.norm().unsqueeze(0)});
+  return lengths.to(at::kDouble).norm();
+}
+
 void ClipGradient(at::Tensor& gradient, double bound) {
   // PyTorch's own constant, which keeps the quotient finite.
   constexpr double kAdded = 1e-6;
-  gradient.mul_((bound / (gradient.norm() + kAdded)).clamp_max_(1.0));
+  gradient.mul_((bound / (Length(gradient) + kAdded)).clamp_max_(1.0));
 }
 
 }  // namespace interlude

@@ -107,6 +107,22 @@ INSTANTIATE_TEST_SUITE_P(Models, GradientTest,
                            return instance.param == ModelKind::kVit ? "Vit" : "ConvNet";
                          });
 
+TEST(Length, IsThatInDoublePrecisionForAnyNumberOfValues) {
+  for (const at::Device device : TestDevices()) {
+    for (const int64_t count : {0, 1, 65'535, 65'536, 65'537, 3'000'000}) {
+      const at::Tensor values = at::cos(at::arange(count, at::TensorOptions(at::kFloat)));
+      const double expected = values.to(at::kDouble).norm().item<double>();
+      EXPECT_NEAR(Length(values.to(device)).item<double>(), expected, 1e-6 * expected) << count;
+    }
+  }
+}
+
+TEST(Length, DoesNotSaturateWithThePlacesOfFp32) {
+  // One value seen 2^27 times: a sum in fp32 stops at 2^24 in each lane.
+  const at::Tensor ones = at::ones({1}).expand({1 << 27});
+  EXPECT_NEAR(Length(ones).item<double>(), std::sqrt(0x1p27), 1e-3);
+}
+
 TEST(ClipGradient, ScalesAsPyTorchDoes) {
   for (const at::Device device : TestDevices()) {
     for (const double bound : {0.01, 1.0, 4.0, 1e9}) {
