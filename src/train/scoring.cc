@@ -7,7 +7,8 @@ void Scorer::Add(const at::Tensor& logits, const at::Tensor& labels) {
   const at::Tensor predicted = logits.argmax(1);
   const at::Tensor own = logits.gather(1, labels.unsqueeze(1));
   result_.correct += predicted.eq(labels).sum().item<int64_t>();
-  result_.top5 += logits.gt(own).sum(1).lt(kFirst).sum().item<int64_t>();
+  // Not gt: a logit that is not a number counts as larger, as it does for argmax.
+  result_.top5 += logits.le(own).logical_not_().sum(1).lt(kFirst).sum().item<int64_t>();
   result_.loss_sum += at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum).item<float>();
   result_.samples += labels.size(0);
   if (classes_ > kMostConfusionClasses) return;

@@ -17,7 +17,7 @@ class Scorer {
   /// `logits` is fp32 [batch, classes], `labels` int64 [batch].
   void Add(const at::Tensor& logits, const at::Tensor& labels);
   /// Of all that was added. A sample is right where its class has the largest logit (of equal ones
-  /// the first), and among the first five where fewer than five are larger.
+  /// the first), and among the first five where fewer than five are larger. NaN is larger than any.
   EvaluationResult result() const;
 
  private:

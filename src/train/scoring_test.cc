@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ledger/confusion.h"
 #include "train/test_devices.h"
 
@@ -30,6 +32,19 @@ TEST(Scorer, CountsByClassWhatIsRightAndWhatIsNearlyRight) {
     const at::Tensor likely = at::log_softmax(falling, 0);
     EXPECT_NEAR(result.loss_sum, -(likely[0] + likely[4] + likely[5]).item<float>() + std::log(7.0),
                 1e-5);
+  }
+}
+
+TEST(Scorer, ALogitThatIsNotANumberIsNoHitAndCountsAsLarger) {
+  for (const at::Device device : TestDevices()) {
+    at::Tensor logits = at::arange(7, 0, -1, at::kFloat).repeat({3, 1});
+    logits[0].fill_(NAN);
+    logits[1].slice(0, 2, 7).fill_(NAN);  // five of them
+    logits[2].slice(0, 3, 7).fill_(NAN);  // four
+    Scorer scorer(7);
+    scorer.Add(logits.to(device), at::tensor({3, 0, 0}, at::kLong).to(device));
+    EXPECT_EQ(scorer.result().top5, 1u);
+    EXPECT_EQ(scorer.result().correct, 0u);
   }
 }
 
