@@ -4,6 +4,7 @@
 
 #include "images/test_folder.h"
 #include "images/test_pictures.h"
+#include "train/test_images.h"
 #include "train/trainer_factory.h"
 
 namespace interlude {
@@ -22,24 +23,19 @@ class PictureTraining : public ::testing::Test {
       folder_.Write(fmt::format("gray/{}.jpg", i),
                     PictureFile(PictureKind::kGray, width, height, i == 5 ? ".png" : ".jpg"));
     }
+    config_ = TinyImageRun(ModelKind::kVit);
     config_.data.name = "folder";
     config_.data.directory = folder_.path();
     config_.data.test_share = 0.25;
     config_.augment.random_crop = true;
     config_.augment.scale_min = 0.3;
     config_.augment.flip = 0.5;
-    config_.model.kind = ModelKind::kVit;
     config_.model.image_size = 16;
     config_.model.channels = 3;
     config_.model.patch_size = 8;
-    config_.model.hidden_size = 16;
     config_.model.layers = 1;
-    config_.model.heads = 2;
-    config_.model.mlp_size = 24;
     config_.model.classes = 2;
     config_.train.batch = 6;
-    config_.train.warmup_steps = 2;
-    config_.train.learning_rate = 5e-3;
     config_.round.rounds = 1;
     config_.round.local_steps = 60;
   }
