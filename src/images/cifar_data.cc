@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "images/layouts.h"
+#include "images/text_file.h"
 
 namespace interlude {
 namespace {

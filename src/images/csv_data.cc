@@ -2,6 +2,7 @@
 
 #include "images/label_list.h"
 #include "images/layouts.h"
+#include "images/text_file.h"
 
 namespace interlude {
 namespace {
@@ -31,8 +32,9 @@ StatusOr<DataSet> ListCsv(const DataConfig& config) {
   }
   INTERLUDE_ASSIGN_OR_RETURN(const auto train, ParseCsvList(*train_text, train_path));
   std::vector<ListedPicture> test;
-  std::error_code ignored;  // what cannot be looked at fails when it is read
-  const bool has_test = std::filesystem::exists(test_path, ignored);
+  std::error_code error;
+  const bool has_test = std::filesystem::exists(test_path, error);
+  if (error) return ErrnoError(error.value(), "looking at " + test_path);
   if (has_test) {
     INTERLUDE_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(test_path, kMostListBytes));
     INTERLUDE_ASSIGN_OR_RETURN(test, ParseCsvList(text, test_path));

@@ -3,6 +3,7 @@
 #include <map>
 #include <span>
 
+#include "base/log.h"
 #include "base/rng.h"
 #include "images/layouts.h"
 
@@ -50,6 +51,22 @@ StatusOr<DataSet> LoadWhole(const DataConfig& config) {
       config.name);
 }
 
+/// A class that is never seen in training is hardly meant: it is only ever told wrong.
+void WarnOfUnseenClasses(const DataSet& set) {
+  std::vector<bool> seen(set.classes.size());
+  for (const uint32_t label : set.train.labels) seen[label] = true;
+  constexpr size_t kNamed = 5;
+  size_t count = 0;
+  std::string names;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i] || ++count > kNamed) continue;
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", set.classes[i]);
+  }
+  if (count == 0) return;
+  LogWarning("{} of {} classes have no training picture: {}{}", count, seen.size(), names,
+             count > kNamed ? ", ..." : "");
+}
+
 }  // namespace
 
 StatusOr<DataSet> LoadDataSet(const DataConfig& config) {
@@ -61,6 +78,7 @@ StatusOr<DataSet> LoadDataSet(const DataConfig& config) {
   }
   KeepFirst(set.train, config.train_limit);
   KeepFirst(set.test, config.test_limit);
+  WarnOfUnseenClasses(set);
   return set;
 }
 

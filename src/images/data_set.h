@@ -61,8 +61,9 @@ struct DataSet {
 
 /// Lists the data set that `config` names, and reads those whose pixels lie in a few files of their
 /// own. The order of the samples follows from names and lists alone. Keeps the first train_limit
-/// and test_limit samples. NotFound names what is missing and what to do, DataLoss the damaged
-/// file, InvalidArgument what in a list (FILE:LINE) or a folder cannot be meant.
+/// and test_limit samples; classes that then have no training picture are named in the log.
+/// NotFound names what is missing and what to do, DataLoss the damaged file, InvalidArgument what
+/// in a list (FILE:LINE) or a folder cannot be meant.
 StatusOr<DataSet> LoadDataSet(const DataConfig& config);
 
 }  // namespace interlude

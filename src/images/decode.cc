@@ -5,9 +5,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "images/layouts.h"
 #include "images/orientation.h"
 #include "images/resize.h"
+#include "images/text_file.h"
 #include "images/vips_image.h"
 
 namespace interlude {

@@ -31,7 +31,7 @@ StatusOr<std::vector<std::string>> NamesIn(const std::string& folder, bool folde
   std::vector<std::string> names;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::string name = it->path().filename().string();
-    std::error_code ignored;  // a link that leads nowhere is neither
+    std::error_code ignored;  // a link that leads nowhere counts as a file, and fails when read
     if (name.starts_with('.') || it->is_directory(ignored) != folders) continue;
     if (names.size() == kMostFiles) {
       return InvalidArgumentError("{}: more than {} files", folder, kMostFiles);
@@ -65,14 +65,17 @@ StatusOr<DataPart> ListPart(const std::string& folder, const std::vector<std::st
   return part;
 }
 
-/// test/ or val/ beside train/.
-std::optional<std::string> TestFolder(const std::string& directory) {
+/// test/ or val/ beside train/. One that cannot be looked at is an error: without it pictures would
+/// be set aside.
+StatusOr<std::optional<std::string>> TestFolder(const std::string& directory) {
   for (const char* name : {"test", "val"}) {
-    std::error_code ignored;
+    std::error_code error;
     std::string path = fmt::format("{}/{}", directory, name);
-    if (fs::is_directory(path, ignored)) return path;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::status_known(status)) return ErrnoError(error.value(), "looking at " + path);
+    if (fs::is_directory(status)) return std::optional(std::move(path));
   }
-  return std::nullopt;
+  return std::optional<std::string>();
 }
 
 }  // namespace
@@ -88,7 +91,10 @@ StatusOr<DataSet> ListFolders(const DataConfig& config) {
                                 train, set.classes.size(), kMostClasses);
   }
   INTERLUDE_ASSIGN_OR_RETURN(DataPart listed, ListPart(train, set.classes));
-  const auto test = has_train ? TestFolder(config.directory) : std::nullopt;
+  std::optional<std::string> test;
+  if (has_train) {
+    INTERLUDE_ASSIGN_OR_RETURN(test, TestFolder(config.directory));
+  }
   if (test) {
     set.train = std::move(listed);
     INTERLUDE_ASSIGN_OR_RETURN(set.test, ListPart(*test, set.classes));

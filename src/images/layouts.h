@@ -39,7 +39,4 @@ StatusOr<DataSet> ListCsv(const DataConfig& config);
 /// every worker and every run score the same. Both parts keep the order.
 void SetTestPartAside(double share, DataPart all, DataSet& set);
 
-/// The whole file as text. DataLoss beyond `most_bytes`; what errno says when it cannot be read.
-StatusOr<std::string> ReadTextFile(const std::string& path, size_t most_bytes);
-
 }  // namespace interlude

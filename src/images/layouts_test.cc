@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <set>
+#include <sstream>
 
 #include "images/test_folder.h"
 
@@ -106,6 +110,36 @@ TEST_F(LayoutsTest, AMissingOrDamagedCsvIsNamedWithItsLine) {
   EXPECT_THAT(Error("csv"), AllOf(HasSubstr("train.csv"), HasSubstr("data.train_csv")));
   folder_.Write("train.csv", "a.jpg,cat\nb.jpg\n");
   EXPECT_THAT(Error("csv"), HasSubstr("train.csv:2:"));
+}
+
+TEST_F(LayoutsTest, ATestPartThatCannotBeLookedAtIsNotReplacedBySettingAside) {
+  for (const char* name : {"test", "test.csv"}) {
+    ASSERT_EQ(::symlink(name, (folder_ / name).c_str()), 0);  // leads around in a circle
+  }
+  folder_.Write("train.csv", "0.jpg,0\n1.jpg,1\n2.jpg,0\n3.jpg,1\n");
+  EXPECT_THAT(Error("csv"), AllOf(HasSubstr("looking at"), HasSubstr("test.csv")));
+  for (const char* name : {"train/a/1.jpg", "train/a/2.jpg", "train/b/1.jpg", "train/b/2.jpg"}) {
+    folder_.Write(name, "");
+  }
+  EXPECT_THAT(Error("folder"), AllOf(HasSubstr("looking at"), HasSubstr("/test")));
+  std::filesystem::remove(folder_ / "test");
+  EXPECT_TRUE(Load("folder").ok());
+}
+
+TEST_F(LayoutsTest, ClassesWithoutATrainingPictureAreNamed) {
+  folder_.Write("train.csv", "1.jpg,cat\n2.jpg,dog\n");
+  folder_.Write("test.csv", "3.jpg,cat\n4.jpg,eel\n");
+  std::ostringstream log;
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  EXPECT_TRUE(Load("csv").ok());
+  config_.train_limit = 1;
+  EXPECT_TRUE(Load("csv").ok());
+  spdlog::set_default_logger(before);
+  EXPECT_THAT(log.str(),
+              AllOf(HasSubstr("1 of 3 classes have no training picture: \"eel\"\n"),
+                    HasSubstr("2 of 3 classes have no training picture: \"dog\", \"eel\"\n")));
 }
 
 TEST_F(LayoutsTest, ThePetsAreReadFromTheirLists) {

@@ -2,6 +2,7 @@
 
 #include "images/label_list.h"
 #include "images/layouts.h"
+#include "images/text_file.h"
 
 namespace interlude {
 namespace {
