@@ -9,24 +9,17 @@
 #include "images/color_ops.h"
 #include "images/mixup.h"
 #include "images/rand_augment.h"
+#include "images/test_noise.h"
 
 namespace interlude {
 namespace {
-
-Picture Noise(uint32_t width, uint32_t height, uint32_t channels, uint64_t seed) {
-  Picture picture;
-  picture.Reshape(width, height, channels);
-  Rng rng(seed);
-  for (uint8_t& byte : picture.bytes) byte = static_cast<uint8_t>(rng.Below(256));
-  return picture;
-}
 
 Picture Of(std::vector<uint8_t> bytes, uint32_t channels) {
   return {static_cast<uint32_t>(bytes.size()) / channels, 1, channels, std::move(bytes)};
 }
 
 TEST(ColorOps, AFactorOfOneChangesNothing) {
-  const Picture original = Noise(13, 11, 3, 1);
+  const Picture original = NoisePicture(13, 11, 3, 1);
   for (auto* scale : {ScaleBrightness, ScaleContrast, ScaleSaturation, ScaleSharpness}) {
     Picture picture = original;
     scale(1, picture);
@@ -62,14 +55,14 @@ TEST(ColorOps, PosterizeSolarizeStretchAndEqualize) {
   picture = Of({50, 100, 75}, 1);
   AutoContrast(picture);
   EXPECT_EQ(picture.bytes, (std::vector<uint8_t>{0, 255, 127}));
-  picture = Noise(64, 64, 3, 2);
+  picture = NoisePicture(64, 64, 3, 2);
   for (uint8_t& value : picture.bytes) value /= 4;
   Equalize(picture);
   EXPECT_GT(*std::ranges::max_element(picture.bytes), 250);
 }
 
 TEST(Warp, TheIdentityChangesNothingAndAShiftMoves) {
-  const Picture picture = Noise(9, 6, 3, 3);
+  const Picture picture = NoisePicture(9, 6, 3, 3);
   Picture out;
   Warp(picture.view(), {}, out);
   EXPECT_EQ(out.bytes, picture.bytes);
@@ -79,14 +72,14 @@ TEST(Warp, TheIdentityChangesNothingAndAShiftMoves) {
 }
 
 TEST(Warp, AHalfTurnMirrorsBothWays) {
-  const Picture picture = Noise(8, 5, 1, 4);
+  const Picture picture = NoisePicture(8, 5, 1, 4);
   Picture out;
   Warp(picture.view(), {.xx = -1, .yy = -1}, out);
   EXPECT_TRUE(std::equal(out.bytes.begin(), out.bytes.end(), picture.bytes.rbegin()));
 }
 
 TEST(RandAugment, WithoutStrengthOnlyAutoContrastAndEqualizeChangeAnything) {
-  const Picture original = Noise(16, 16, 3, 5);
+  const Picture original = NoisePicture(16, 16, 3, 5);
   for (int op = 0; op < kRandAugmentOps; ++op) {
     Picture picture = original, scratch;
     const auto kind = static_cast<RandAugmentOp>(op);
@@ -97,7 +90,7 @@ TEST(RandAugment, WithoutStrengthOnlyAutoContrastAndEqualizeChangeAnything) {
 }
 
 TEST(RandAugment, EveryOperationKeepsTheSizeAndMostChangeThePicture) {
-  const Picture original = Noise(17, 12, 3, 6);
+  const Picture original = NoisePicture(17, 12, 3, 6);
   int changed = 0;
   for (int op = 0; op < kRandAugmentOps; ++op) {
     for (const bool negative : {false, true}) {

@@ -14,9 +14,6 @@
 namespace interlude {
 namespace {
 
-/// A thread that was idle for less goes on with the same stretch.
-constexpr int64_t kSameStretchNs = 2'000'000;
-
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -42,8 +39,6 @@ struct Prepared {
   Status status;
   std::vector<BadPicture> bad;
   bool decoded = false;
-  int64_t begin_ns = 0;
-  int64_t end_ns = 0;
   int64_t cpu_ns = 0;
 };
 
@@ -59,8 +54,7 @@ struct BatchLoader::State : std::enable_shared_from_this<State> {
   State(const Pictures& all_pictures, const Transform& the_transform, const LoaderOptions& options)
       : pictures(all_pictures),
         transform(the_transform),
-        most_buffers(size_t{options.prefetch} + 1),
-        open(static_cast<size_t>(std::max(options.threads, 1))) {}
+        most_buffers(size_t{options.prefetch} + 1) {}
 
   const Pictures& pictures;
   const Transform& transform;
@@ -74,17 +68,13 @@ struct BatchLoader::State : std::enable_shared_from_this<State> {
   size_t buffers_out INTERLUDE_GUARDED_BY(mutex) = 0;  // in slots or with the consumer
   std::vector<std::unique_ptr<Buffer>> buffers INTERLUDE_GUARDED_BY(mutex);  // free ones
   LoaderCounters counters INTERLUDE_GUARDED_BY(mutex);
-  std::deque<LoaderBusy> busy INTERLUDE_GUARDED_BY(mutex);
-  std::vector<LoaderBusy> open INTERLUDE_GUARDED_BY(mutex);  // each thread's last stretch
 
-  void RunThread(uint32_t number);
+  void RunThread();
   void PrepareAll(const std::shared_ptr<Slot>& slot);
   Prepared Prepare(Slot& slot, size_t position, Scratch& scratch) const;
   std::shared_ptr<Slot> FindWork() INTERLUDE_REQUIRES(mutex);
   void Begin(Slot& slot) INTERLUDE_REQUIRES(mutex);
-  void Finish(Slot& slot, size_t position, uint32_t thread, Prepared prepared)
-      INTERLUDE_REQUIRES(mutex);
-  void Record(const LoaderBusy& stretch) INTERLUDE_REQUIRES(mutex);
+  void Finish(Slot& slot, size_t position, Prepared prepared) INTERLUDE_REQUIRES(mutex);
   std::shared_ptr<Buffer> TakeBuffer(size_t elements) INTERLUDE_REQUIRES(mutex);
   void GiveBack(std::unique_ptr<Buffer> buffer) INTERLUDE_EXCLUDES(mutex);
 };
@@ -130,7 +120,7 @@ void BatchLoader::State::GiveBack(std::unique_ptr<Buffer> buffer) {
 }
 
 Prepared BatchLoader::State::Prepare(Slot& slot, size_t position, Scratch& scratch) const {
-  Prepared prepared{.begin_ns = NowNs()};
+  Prepared prepared;
   const int64_t cpu_begin_ns = ReadThreadTimes().cpu_ns;
   const BatchRequest& request = slot.request;
   const std::span<float> out =
@@ -153,12 +143,11 @@ Prepared BatchLoader::State::Prepare(Slot& slot, size_t position, Scratch& scrat
     prepared.status =
         InternalError("preparing sample {}: {}", request.samples[position], error.what());
   }
-  prepared.end_ns = NowNs();
   prepared.cpu_ns = ReadThreadTimes().cpu_ns - cpu_begin_ns;
   return prepared;
 }
 
-void BatchLoader::State::Finish(Slot& slot, size_t position, uint32_t thread, Prepared prepared) {
+void BatchLoader::State::Finish(Slot& slot, size_t position, Prepared prepared) {
   if (!prepared.status.ok() && (slot.status.ok() || position < slot.failed_position)) {
     slot.status = std::move(prepared.status);
     slot.failed_position = position;
@@ -168,23 +157,10 @@ void BatchLoader::State::Finish(Slot& slot, size_t position, uint32_t thread, Pr
   counters.decoded += prepared.decoded ? 1 : 0;
   counters.cache_hits += !prepared.decoded && !pictures.in_memory() ? 1 : 0;
   counters.cpu_ns += prepared.cpu_ns;
-  Record({thread, prepared.begin_ns, prepared.end_ns, prepared.cpu_ns});
   if (++slot.done == slot.size()) ready.NotifyAll();
 }
 
-void BatchLoader::State::Record(const LoaderBusy& stretch) {
-  LoaderBusy& last = open[stretch.thread];
-  if (last.end_ns != 0 && stretch.begin_ns - last.end_ns < kSameStretchNs) {
-    last.end_ns = stretch.end_ns;
-    last.cpu_ns += stretch.cpu_ns;
-    return;
-  }
-  if (last.end_ns != 0) busy.push_back(last);
-  if (busy.size() > kMostBusy) busy.pop_front();
-  last = stretch;
-}
-
-void BatchLoader::State::RunThread(uint32_t number) {
+void BatchLoader::State::RunThread() {
   Scratch scratch;
   while (true) {
     std::shared_ptr<Slot> slot;
@@ -198,7 +174,7 @@ void BatchLoader::State::RunThread(uint32_t number) {
     Prepared prepared = Prepare(*slot, position, scratch);
     // `slot` goes after the lock, which its memory needs where the batch was forgotten meanwhile.
     const MutexLock lock(mutex);
-    Finish(*slot, position, number, std::move(prepared));
+    Finish(*slot, position, std::move(prepared));
   }
 }
 
@@ -213,18 +189,15 @@ void BatchLoader::State::PrepareAll(const std::shared_ptr<Slot>& slot) {
   for (size_t position = 0; position < slot->size(); ++position) {
     Prepared prepared = Prepare(*slot, position, scratch);
     const MutexLock lock(mutex);
-    Finish(*slot, position, 0, std::move(prepared));
+    Finish(*slot, position, std::move(prepared));
   }
 }
 
-BatchLoader::BatchLoader(const Pictures& pictures, const Transform& transform,
+BatchLoader::BatchLoader(const Pictures& pictures, const Transform& transform, BadPictures& bad,
                          const LoaderOptions& options)
-    : options_(options),
-      state_(std::make_shared<State>(pictures, transform, options)),
-      bad_(pictures.size(), options.bad_share) {
+    : options_(options), state_(std::make_shared<State>(pictures, transform, options)), bad_(bad) {
   for (int i = 0; i < options.threads; ++i) {
-    threads_.emplace_back(
-        [state = state_.get(), i] { state->RunThread(static_cast<uint32_t>(i)); });
+    threads_.emplace_back([state = state_.get()] { state->RunThread(); });
   }
 }
 
@@ -268,10 +241,6 @@ StatusOr<LoadedBatch> BatchLoader::Take() {
     state_->counters.wait_ns += NowNs() - begin_ns;
   }
   const Status bad = bad_.Add(slot->bad);
-  {
-    const MutexLock lock(state_->mutex);
-    state_->counters.bad_files = bad_.count();
-  }
   INTERLUDE_RETURN_IF_ERROR(slot->status);
   INTERLUDE_RETURN_IF_ERROR(bad);
   LoadedBatch batch;
@@ -295,17 +264,6 @@ size_t BatchLoader::requested() const {
 LoaderCounters BatchLoader::counters() const {
   const MutexLock lock(state_->mutex);
   return state_->counters;
-}
-
-std::vector<LoaderBusy> BatchLoader::TakeBusy() {
-  const MutexLock lock(state_->mutex);
-  std::vector<LoaderBusy> stretches(state_->busy.begin(), state_->busy.end());
-  state_->busy.clear();
-  for (LoaderBusy& last : state_->open) {
-    if (last.end_ns != 0) stretches.push_back(last);
-    last = {};
-  }
-  return stretches;
 }
 
 }  // namespace interlude

@@ -31,15 +31,6 @@ struct LoaderCounters {
   uint64_t pictures = 0;
   uint64_t decoded = 0;     // of them, from a file
   uint64_t cache_hits = 0;  // of them, from the cache
-  uint64_t bad_files = 0;   // each once
-};
-
-/// A stretch in which one of the loader's threads worked.
-struct LoaderBusy {
-  uint32_t thread = 0;
-  int64_t begin_ns = 0;  // steady clock
-  int64_t end_ns = 0;
-  int64_t cpu_ns = 0;
 };
 
 /// A prepared batch. Gives its memory back to the loader when it goes; may outlive the loader.
@@ -59,15 +50,15 @@ class LoadedBatch {
 struct LoaderOptions {
   int threads = 1;        // 0: the consumer prepares each batch itself when it takes it
   uint32_t prefetch = 2;  // batches that are prepared ahead, besides one in the consumer's hands
-  double bad_share = 0.01;
 };
 
-/// One consumer thread calls Request, Take and Clear; counters and busy stretches may be read by
-/// any. Memory: prefetch + 1 batches, each as large as the largest that was asked for.
+/// One consumer thread calls Request, Take and Clear; counters may be read by any. Memory: prefetch
+/// + 1 batches, each as large as the largest that was asked for.
 class BatchLoader {
  public:
-  /// `pictures` and `transform` outlive it.
-  BatchLoader(const Pictures& pictures, const Transform& transform, const LoaderOptions& options);
+  /// All but the options outlive it. `bad` is touched in Take alone.
+  BatchLoader(const Pictures& pictures, const Transform& transform, BadPictures& bad,
+              const LoaderOptions& options);
   /// Waits at most for the pictures that are in work.
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
@@ -86,16 +77,13 @@ class BatchLoader {
   size_t requested() const;
 
   LoaderCounters counters() const;
-  /// Takes the stretches that have been recorded; at most the newest kMostBusy are kept.
-  std::vector<LoaderBusy> TakeBusy();
-  static constexpr size_t kMostBusy = 8192;
 
  private:
   struct State;  // what threads, batches in the consumer's hands and the loader share
 
   const LoaderOptions options_;
   const std::shared_ptr<State> state_;
-  BadPictures bad_;  // the consumer's alone
+  BadPictures& bad_;
   std::vector<std::thread> threads_;
 };
 

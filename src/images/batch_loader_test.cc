@@ -7,12 +7,13 @@
 #include <latch>
 #include <optional>
 
+#include "images/test_noise.h"
+
 namespace interlude {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr uint64_t kSamples = 40;
 
@@ -35,9 +36,7 @@ class BatchLoaderTest : public ::testing::Test {
     ++decodes_;
     const uint64_t number = std::stoull(path);
     if (std::ranges::find(bad_, number) != bad_.end()) return DataLossError("{}: broken", path);
-    out.Reshape(20 + static_cast<uint32_t>(number % 5), 18, 3);
-    Rng rng(number);
-    for (uint8_t& byte : out.bytes) byte = static_cast<uint8_t>(rng.Below(256));
+    out = NoisePicture(20 + static_cast<uint32_t>(number % 5), 18, 3, number);
     return OkStatus();
   }
 
@@ -48,9 +47,9 @@ class BatchLoaderTest : public ::testing::Test {
   /// The floats and labels of `batches` batches of 7 samples each.
   std::vector<float> Run(const LoaderOptions& loader_options, uint64_t cache_bytes, int batches,
                          LoaderCounters* counters = nullptr) {
-    const Pictures pictures(part_, Decoder(), cache_bytes);
+    const Pictures pictures(part_, Decoder(), {.bytes = cache_bytes});
     const Transform transform(options_);
-    BatchLoader loader(pictures, transform, loader_options);
+    BatchLoader loader(pictures, transform, none_bad_, loader_options);
     std::vector<float> all;
     for (int i = 0; i < batches; ++i) loader.Request(Batch(i));
     for (int i = 0; i < batches; ++i) {
@@ -76,6 +75,7 @@ class BatchLoaderTest : public ::testing::Test {
   DataPart part_;
   TransformOptions options_;
   std::vector<uint64_t> bad_;
+  BadPictures none_bad_{kSamples, 0};
   std::atomic<int> decodes_{0};
 };
 
@@ -112,10 +112,11 @@ TEST_F(BatchLoaderTest, ACacheThatIsTooSmallKeepsNothing) {
 
 TEST_F(BatchLoaderTest, ABadPictureIsReplacedByTheNextWithItsLabel) {
   bad_ = {8, 9, kSamples - 1};
-  const Pictures pictures(part_, Decoder(), 0);
+  const Pictures pictures(part_, Decoder());
   const Transform transform(options_);
   for (const int threads : {0, 3}) {
-    BatchLoader loader(pictures, transform, {.threads = threads, .bad_share = 0.1});
+    BadPictures bad(kSamples, 0.1);
+    BatchLoader loader(pictures, transform, bad, {.threads = threads});
     loader.Request({.samples = {7, 8, 10, kSamples - 1, 0}});
     auto batch = loader.Take();
     ASSERT_TRUE(batch.ok()) << batch.status().ToString();
@@ -124,16 +125,17 @@ TEST_F(BatchLoaderTest, ABadPictureIsReplacedByTheNextWithItsLabel) {
     const auto second = batch->images().subspan(picture, picture);
     const auto third = batch->images().subspan(2 * picture, picture);
     EXPECT_TRUE(std::ranges::equal(second, third));
-    EXPECT_EQ(loader.counters().bad_files, 3u);
+    EXPECT_EQ(bad.count(), 3u);
   }
 }
 
 TEST_F(BatchLoaderTest, TooManyBadPicturesAreAnErrorThatNamesTheFirst) {
   bad_ = {3, 5, 11};
-  const Pictures pictures(part_, Decoder(), 0);
+  const Pictures pictures(part_, Decoder());
   const Transform transform(options_);
   for (const int threads : {0, 4}) {
-    BatchLoader loader(pictures, transform, {.threads = threads, .bad_share = 0.05});
+    BadPictures bad(kSamples, 0.05);
+    BatchLoader loader(pictures, transform, bad, {.threads = threads});
     for (const uint32_t sample : {5u, 3u, 5u, 11u, 0u}) loader.Request({.samples = {sample}});
     EXPECT_TRUE(loader.Take().ok());
     EXPECT_TRUE(loader.Take().ok());
@@ -148,20 +150,38 @@ TEST_F(BatchLoaderTest, TooManyBadPicturesAreAnErrorThatNamesTheFirst) {
 
 TEST_F(BatchLoaderTest, WithoutAnyGoodPictureTheErrorReachesTheConsumer) {
   for (uint64_t i = 0; i < kSamples; ++i) bad_.push_back(i);
-  const Pictures pictures(part_, Decoder(), 0);
+  const Pictures pictures(part_, Decoder());
   const Transform transform(options_);
-  BatchLoader loader(pictures, transform, {.threads = 2, .bad_share = 1});
+  BadPictures bad(kSamples, 1);
+  BatchLoader loader(pictures, transform, bad, {.threads = 2});
   loader.Request(Batch(0));
   EXPECT_THAT(loader.Take().status().message(), HasSubstr("one after the other cannot be read"));
 }
 
+TEST_F(BatchLoaderTest, AFailureOfTheMachineReachesTheConsumerAndReplacesNothing) {
+  const Pictures pictures(part_, [&](const std::string& path, Picture& out) {
+    if (path == "2") return ErrnoError(EMFILE, "opening 2");
+    return Decode(path, out);
+  });
+  const Transform transform(options_);
+  for (const int threads : {0, 3}) {
+    BadPictures bad(kSamples, 1);
+    BatchLoader loader(pictures, transform, bad, {.threads = threads});
+    loader.Request({.samples = {1, 2, 3}});
+    loader.Request({.samples = {1, 3}});
+    EXPECT_EQ(loader.Take().status().code(), StatusCode::kResourceExhausted);
+    EXPECT_TRUE(loader.Take().ok());
+    EXPECT_EQ(bad.count(), 0u);
+  }
+}
+
 TEST_F(BatchLoaderTest, ItStopsAtAnyMomentAndBatchesMayOutliveIt) {
-  const Pictures pictures(part_, Decoder(), 0);
+  const Pictures pictures(part_, Decoder());
   const Transform transform(options_);
   for (int taken = 0; taken < 12; ++taken) {
     std::optional<LoadedBatch> last;
     {
-      BatchLoader loader(pictures, transform, {.threads = 3, .prefetch = 2});
+      BatchLoader loader(pictures, transform, none_bad_, {.threads = 3, .prefetch = 2});
       for (int i = 0; i < 12; ++i) loader.Request(Batch(i));
       for (int i = 0; i < taken; ++i) last = loader.Take().value();
       EXPECT_EQ(loader.requested(), 12u - static_cast<size_t>(taken));
@@ -171,9 +191,9 @@ TEST_F(BatchLoaderTest, ItStopsAtAnyMomentAndBatchesMayOutliveIt) {
 }
 
 TEST_F(BatchLoaderTest, WhatWasForgottenIsNotDelivered) {
-  const Pictures pictures(part_, Decoder(), 0);
+  const Pictures pictures(part_, Decoder());
   const Transform transform(options_);
-  BatchLoader loader(pictures, transform, {.threads = 2, .prefetch = 2});
+  BatchLoader loader(pictures, transform, none_bad_, {.threads = 2, .prefetch = 2});
   for (int repeat = 0; repeat < 20; ++repeat) {
     for (int i = 0; i < 5; ++i) loader.Request(Batch(i));
     EXPECT_TRUE(repeat % 2 == 1 || loader.Take().ok());
@@ -187,15 +207,12 @@ TEST_F(BatchLoaderTest, NoMoreBatchesAreBegunThanThereIsMemoryFor) {
   // Batches of one picture; the loader may prepare 2 + 1 and no more before one is given back.
   std::latch three(3);
   std::atomic<int> begun{0};
-  const Pictures pictures(
-      part_,
-      [&](const std::string& path, Picture& out) {
-        if (++begun <= 3) three.count_down();
-        return Decode(path, out);
-      },
-      0);
+  const Pictures pictures(part_, [&](const std::string& path, Picture& out) {
+    if (++begun <= 3) three.count_down();
+    return Decode(path, out);
+  });
   const Transform transform(options_);
-  BatchLoader loader(pictures, transform, {.threads = 4, .prefetch = 2});
+  BatchLoader loader(pictures, transform, none_bad_, {.threads = 4, .prefetch = 2});
   for (uint32_t i = 0; i < 10; ++i) loader.Request({.samples = {i}});
   three.wait();
   EXPECT_EQ(begun, 3);
@@ -205,9 +222,9 @@ TEST_F(BatchLoaderTest, NoMoreBatchesAreBegunThanThereIsMemoryFor) {
 }
 
 TEST_F(BatchLoaderTest, EvaluationTakesTheFixedPart) {
-  const Pictures pictures(part_, Decoder(), 0);
+  const Pictures pictures(part_, Decoder());
   const Transform transform(options_);
-  BatchLoader loader(pictures, transform, {.threads = 2});
+  BatchLoader loader(pictures, transform, none_bad_, {.threads = 2});
   loader.Request({.epoch = 1, .samples = {4}, .training = false});
   loader.Request({.epoch = 2, .samples = {4}, .training = false});
   loader.Request({.epoch = 2, .samples = {4}});
@@ -217,29 +234,11 @@ TEST_F(BatchLoaderTest, EvaluationTakesTheFixedPart) {
   EXPECT_FALSE(std::ranges::equal(first.images(), second.images()));
 }
 
-TEST_F(BatchLoaderTest, BusyStretchesCoverTheWork) {
-  const Pictures pictures(part_, Decoder(), 0);
-  const Transform transform(options_);
-  BatchLoader loader(pictures, transform, {.threads = 2});
-  for (int i = 0; i < 4; ++i) loader.Request(Batch(i));
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(loader.Take().ok());
-  int64_t cpu_ns = 0;
-  const auto stretches = loader.TakeBusy();
-  ASSERT_THAT(stretches, Not(::testing::IsEmpty()));
-  for (const LoaderBusy& stretch : stretches) {
-    EXPECT_LE(stretch.begin_ns, stretch.end_ns);
-    EXPECT_LT(stretch.thread, 2u);
-    cpu_ns += stretch.cpu_ns;
-  }
-  EXPECT_EQ(cpu_ns, loader.counters().cpu_ns);
-  EXPECT_THAT(loader.TakeBusy(), ::testing::IsEmpty());
-}
-
 TEST_F(BatchLoaderTest, PicturesInMemoryNeedNoDecoder) {
   DataPart part{.labels = {1, 2}, .pixels = {1, 1, 2, {0, 255, 51, 0}}};
-  const Pictures pictures(part, nullptr, 1 << 30);
+  const Pictures pictures(part, nullptr, {.bytes = 1 << 30});
   const Transform transform({.size = 1, .channels = 1});
-  BatchLoader loader(pictures, transform, {.threads = 0});
+  BatchLoader loader(pictures, transform, none_bad_, {.threads = 0});
   loader.Request({.samples = {1, 0}});
   auto batch = loader.Take();
   ASSERT_TRUE(batch.ok());

@@ -182,8 +182,8 @@ StatusOr<Header> DecodePixels(Bytes file, Format format, const DecodeOptions& op
   };
   INTERLUDE_RETURN_IF_ERROR(WithVips(body));
   if (too_large) {
-    return ResourceExhaustedError("{} x {} pixels, more than the limit of {} (data.max_megapixels)",
-                                  header.width, header.height, options.most_pixels);
+    return OutOfRangeError("{} x {} pixels, more than the limit of {} (data.max_megapixels)",
+                           header.width, header.height, options.most_pixels);
   }
   return header;
 }

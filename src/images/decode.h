@@ -34,11 +34,11 @@ struct DecodeOptions {
 /// Costs: the picture as stored (a JPEG: as scaled) in memory, 3 bytes a pixel, besides what
 /// libvips needs.
 ///
-/// DataLoss for anything that is damaged, cut short or not a picture; ResourceExhausted beyond
-/// most_pixels.
+/// DataLoss for anything that is damaged, cut short or not a picture; OutOfRange beyond
+/// most_pixels; ResourceExhausted where libvips has no memory.
 Status DecodePicture(std::span<const std::byte> file, const DecodeOptions& options, Picture& out);
 
-/// The same for a path; NotFound or what errno says where it cannot be read. The path begins the
+/// The same for a path, and what ReadTextFile says where it cannot be read. The path begins the
 /// message.
 Status DecodePictureFile(const std::string& path, const DecodeOptions& options, Picture& out);
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -119,7 +121,7 @@ TEST(DecodePicture, RefusesAPictureOfTooManyPixels) {
   for (const char* suffix : {".png", ".jpg"}) {
     const Status status = Decode(PictureFile(PictureKind::kGray, 200, 101, suffix),
                                  {.side = 10, .most_pixels = 20'000}, picture);
-    EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+    EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
     EXPECT_THAT(status.message(), HasSubstr("200 x 101 pixels"));
   }
 }
@@ -198,7 +200,26 @@ TEST(DecodePictureFile, NamesThePath) {
               HasSubstr("b.jpg: not a JPEG"));
   const std::string gif = PictureFile(PictureKind::kColor, 10, 10, ".gif");
   EXPECT_TRUE(DecodePictureFile(folder.Write("really_a_gif.jpg", gif), {}, picture).ok());
-  EXPECT_FALSE(DecodePictureFile(folder.path(), {}, picture).ok());
+}
+
+TEST(DecodePictureFile, WaitsForNothingThatIsNoFile) {
+  const TestFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe.jpg").c_str(), 0600), 0);
+  Picture picture;
+  for (const std::string& path : {folder / "pipe.jpg", folder.path(), std::string("/dev/zero")}) {
+    EXPECT_EQ(DecodePictureFile(path, {}, picture), DataLossError("{}: no regular file", path));
+  }
+}
+
+TEST(DecodePictureFile, APathThatLeadsNowhereIsNotFound) {
+  const TestFolder folder;
+  folder.Write("file", "");
+  ASSERT_EQ(::symlink("loop.jpg", (folder / "loop.jpg").c_str()), 0);
+  Picture picture;
+  for (const std::string& name :
+       {std::string("file/x.jpg"), std::string("loop.jpg"), std::string(300, 'x')}) {
+    EXPECT_EQ(DecodePictureFile(folder / name, {}, picture).code(), StatusCode::kNotFound) << name;
+  }
 }
 
 TEST(SharedPets, DecodeWithTheirOddities) {

@@ -10,10 +10,20 @@ namespace {
 
 constexpr uint64_t kSlabBytes = uint64_t{16} << 20;
 
+/// Whether the file is to blame, so that it fails whenever it is read. All else, such as no memory
+/// or no descriptor, comes and goes: a stand-in then would make the result depend on the moment.
+bool IsBadFile(const Status& status) {
+  const StatusCode code = status.code();
+  return code == StatusCode::kDataLoss || code == StatusCode::kNotFound ||
+         code == StatusCode::kPermissionDenied || code == StatusCode::kOutOfRange;
+}
+
 }  // namespace
 
-PictureCache::PictureCache(uint64_t samples, uint64_t budget_bytes)
-    : budget_(budget_bytes), pictures_(budget_bytes == 0 ? 0 : samples) {}
+PictureCache::PictureCache(uint64_t samples, CacheLimits limits)
+    : budget_(limits.bytes),
+      may_grow_(std::move(limits.may_grow)),
+      pictures_(budget_ == 0 ? 0 : samples) {}
 
 PictureView PictureCache::Find(uint64_t sample) const {
   if (budget_ == 0) return {};
@@ -27,8 +37,9 @@ void PictureCache::Keep(uint64_t sample, const PictureView& picture) {
   if (pictures_[sample].data != nullptr) return;
   const uint64_t size = picture.size();
   if (room_ < size) {
-    const uint64_t slab = std::max(kSlabBytes, size);
-    if (slab > budget_ - used_) return;
+    if (size > budget_ - used_) return;
+    const uint64_t slab = std::max(size, std::min(kSlabBytes, budget_ - used_));
+    if (may_grow_ && !may_grow_(slab)) return;
     slabs_.emplace_back("decoded pictures", slab);
     used_ += slab;
     room_ = slab;
@@ -40,15 +51,10 @@ void PictureCache::Keep(uint64_t sample, const PictureView& picture) {
   pictures_[sample] = {picture.width, picture.height, picture.channels, data};
 }
 
-uint64_t PictureCache::bytes() const {
-  const MutexLock lock(mutex_);
-  return used_ - room_;
-}
-
-Pictures::Pictures(const DataPart& part, DecodeFunction decode, uint64_t cache_bytes)
+Pictures::Pictures(const DataPart& part, DecodeFunction decode, CacheLimits cache)
     : part_(part),
       decode_(std::move(decode)),
-      cache_(part.size(), part.files.empty() ? 0 : cache_bytes) {}
+      cache_(part.size(), part.files.empty() ? CacheLimits{} : std::move(cache)) {}
 
 StatusOr<ReadPicture> Pictures::Read(uint64_t sample, Picture& scratch) const {
   ReadPicture read{.sample = sample};
@@ -61,6 +67,7 @@ StatusOr<ReadPicture> Pictures::Read(uint64_t sample, Picture& scratch) const {
     if (read.view.data != nullptr) return read;
     const Status status = decode_(part_.files[read.sample], scratch);
     if (status.ok()) break;
+    if (!IsBadFile(status)) return status;
     read.bad.push_back({read.sample, status.message()});
     if (read.bad.size() >= std::min(kMostInARow, size())) {
       return DataLossError("{} pictures one after the other cannot be read, the last: {}",

@@ -21,12 +21,19 @@ namespace interlude {
 /// Decodes the file at a path. Any thread.
 using DecodeFunction = std::function<Status(const std::string& path, Picture& out)>;
 
+/// How much a cache may keep.
+struct CacheLimits {
+  uint64_t bytes = 0;
+  /// Asked before so many bytes more are taken, if given. Any thread.
+  std::function<bool(uint64_t bytes)> may_grow;
+};
+
 /// Decoded pictures by number, in slabs, until the budget is used up; what is in stays, so that
 /// which picture is where never depends on the order in which they are asked for twice. Any thread.
 class PictureCache {
  public:
   /// For samples 0...samples - 1. 0 bytes: keeps nothing.
-  PictureCache(uint64_t samples, uint64_t budget_bytes);
+  PictureCache(uint64_t samples, CacheLimits limits);
   PictureCache(const PictureCache&) = delete;
   PictureCache& operator=(const PictureCache&) = delete;
 
@@ -35,11 +42,10 @@ class PictureCache {
   /// Keeps a copy if it fits.
   void Keep(uint64_t sample, const PictureView& picture);
 
-  uint64_t bytes() const;
-
  private:
   mutable Mutex mutex_;
   const uint64_t budget_;
+  const std::function<bool(uint64_t bytes)> may_grow_;
   uint64_t used_ INTERLUDE_GUARDED_BY(mutex_) = 0;  // of the budget, whole slabs
   uint64_t room_ INTERLUDE_GUARDED_BY(mutex_) = 0;  // in the last slab
   std::vector<Buffer> slabs_ INTERLUDE_GUARDED_BY(mutex_);
@@ -64,16 +70,16 @@ struct ReadPicture {
 class Pictures {
  public:
   /// `decode` is not used where the part is in memory.
-  Pictures(const DataPart& part, DecodeFunction decode, uint64_t cache_bytes);
+  Pictures(const DataPart& part, DecodeFunction decode, CacheLimits cache = {});
 
   uint64_t size() const { return part_.size(); }
   uint32_t label(uint64_t sample) const { return part_.labels[sample]; }
   bool in_memory() const { return part_.files.empty(); }
-  uint64_t cache_bytes() const { return cache_.bytes(); }
 
   /// The picture of `sample`; if its file cannot be read, of the next one (after the last comes the
   /// first) whose file can. Which one follows from the files alone. The view lies in `scratch`, the
-  /// cache or the part. DataLoss after kMostInARow bad ones, with the last reason.
+  /// cache or the part. DataLoss after kMostInARow bad ones, with the last reason; what else went
+  /// wrong than a bad file (DataLoss, NotFound, PermissionDenied, OutOfRange) as it is.
   StatusOr<ReadPicture> Read(uint64_t sample, Picture& scratch) const;
 
   static constexpr uint64_t kMostInARow = 100;

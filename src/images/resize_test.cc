@@ -7,17 +7,10 @@
 
 #include "base/rng.h"
 #include "images/orientation.h"
+#include "images/test_noise.h"
 
 namespace interlude {
 namespace {
-
-Picture Noise(uint32_t width, uint32_t height, uint32_t channels, uint64_t seed) {
-  Picture picture;
-  picture.Reshape(width, height, channels);
-  Rng rng(seed);
-  for (uint8_t& byte : picture.bytes) byte = static_cast<uint8_t>(rng.Below(256));
-  return picture;
-}
 
 /// The definition, pixel by pixel in double precision: a triangle of width 2 * max(scale, 1) around
 /// each output pixel's center, cut at the box's edges.
@@ -43,8 +36,8 @@ TEST(Resize, IsTheTriangleFilterToWithinOneLevel) {
   ResizeScratch scratch;
   for (int i = 0; i < 60; ++i) {
     const uint32_t channels = i % 2 == 0 ? 3 : 1;
-    const Picture picture = Noise(1 + static_cast<uint32_t>(rng.Below(40)),
-                                  1 + static_cast<uint32_t>(rng.Below(40)), channels, rng());
+    const Picture picture = NoisePicture(1 + static_cast<uint32_t>(rng.Below(40)),
+                                         1 + static_cast<uint32_t>(rng.Below(40)), channels, rng());
     PictureBox box;
     box.width = 1 + static_cast<uint32_t>(rng.Below(picture.width));
     box.height = 1 + static_cast<uint32_t>(rng.Below(picture.height));
@@ -67,7 +60,7 @@ TEST(Resize, IsTheTriangleFilterToWithinOneLevel) {
 }
 
 TEST(Resize, CopiesWhereNothingIsScaled) {
-  const Picture picture = Noise(9, 7, 3, 1);
+  const Picture picture = NoisePicture(9, 7, 3, 1);
   ResizeScratch scratch;
   Picture out;
   Resize(picture.view(), {2, 1, 5, 4}, 5, 4, scratch, out);

@@ -5,16 +5,10 @@
 #include <cmath>
 #include <set>
 
+#include "images/test_noise.h"
+
 namespace interlude {
 namespace {
-
-Picture Noise(uint32_t width, uint32_t height, uint32_t channels, uint64_t seed) {
-  Picture picture;
-  picture.Reshape(width, height, channels);
-  Rng rng(seed);
-  for (uint8_t& byte : picture.bytes) byte = static_cast<uint8_t>(rng.Below(256));
-  return picture;
-}
 
 std::vector<float> Trained(const Transform& transform, const Picture& picture, uint64_t epoch,
                            uint64_t sample) {
@@ -82,7 +76,7 @@ TEST(Transform, AFlipOfOneMirrors) {
 }
 
 TEST(Transform, WhatIsDrawnFollowsFromSeedEpochAndSampleAlone) {
-  const Picture picture = Noise(40, 30, 3, 1);
+  const Picture picture = NoisePicture(40, 30, 3, 1);
   const Transform transform(Everything());
   const auto first = Trained(transform, picture, 1, 2);
   EXPECT_EQ(Trained(transform, picture, 1, 2), first);
@@ -97,7 +91,7 @@ TEST(Transform, EvaluationSeesTheMiddle) {
   // 20 x 10: a crop of half of the shorter side is 5 x 5 in the middle, here scaled to 4.
   const Transform transform({.size = 5, .channels = 1, .eval_crop = 0.5});
   EXPECT_EQ(transform.evaluation_side(), 10u);
-  Picture picture = Noise(20, 10, 1, 2);
+  Picture picture = NoisePicture(20, 10, 1, 2);
   const auto out = Evaluated(transform, picture);
   for (uint32_t y = 0; y < 5; ++y) {
     for (uint32_t x = 0; x < 5; ++x) {
@@ -114,7 +108,7 @@ TEST(Transform, TakesPicturesOfAnySizeAndEitherNumberOfChannels) {
     for (const uint32_t from : {1u, 3u}) {
       for (const auto& [width, height] :
            {std::pair{1u, 1u}, {2u, 1u}, {1u, 5000u}, {5000u, 1u}, {33u, 17u}, {16u, 16u}}) {
-        const Picture picture = Noise(width, height, from, 3);
+        const Picture picture = NoisePicture(width, height, from, 3);
         for (const auto& out : {Trained(transform, picture, 0, 1), Evaluated(transform, picture)}) {
           for (const float value : out) ASSERT_TRUE(std::isfinite(value));
         }

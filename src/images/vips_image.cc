@@ -55,7 +55,12 @@ Status WithVips(const std::function<bool()>& body) {
   const std::unique_lock lock(mutex);
   vips_error_clear();
   if (body()) return OkStatus();
-  return DataLossError("{}", TakeMessage());
+  const std::string message = TakeMessage();
+  // libvips says so of its own allocations. That is no fault of the file.
+  if (message.find("out of memory") != std::string::npos) {
+    return ResourceExhaustedError("libvips: {}", message);
+  }
+  return DataLossError("{}", message);
 }
 
 }  // namespace interlude

@@ -18,10 +18,10 @@ struct UnrefObject {
 using VipsImagePtr = std::unique_ptr<VipsImage, UnrefObject>;
 using VipsRegionPtr = std::unique_ptr<VipsRegion, UnrefObject>;
 
-/// Runs `body`, which returns false where a function of libvips failed, and then gives DataLoss
-/// with that function's message. The message lies in one buffer of the whole process, to which
-/// other threads may add: so after a failure the body runs once more, alone. Starts libvips on
-/// first use.
+/// Runs `body`, which returns false where a function of libvips failed, and then gives DataLoss,
+/// or ResourceExhausted where it has no memory, with that function's message. The message lies in
+/// one buffer of the whole process, to which other threads may add: so after a failure the body
+/// runs once more, alone. Starts libvips on first use.
 Status WithVips(const std::function<bool()>& body);
 
 /// Another picture made of `image` by `operation`, which is a call of libvips (0: done).
