@@ -31,10 +31,10 @@ bool IsWork(Phase phase) {
 
 bool IsUpload(Phase phase) { return phase == Phase::kUpload || phase == Phase::kShareBase; }
 
-/// Neither a wait for others nor a span that cannot be.
+/// Neither a wait for others, nor what training has counted already, nor a span that cannot be.
 bool Counts(const Span& span) {
   return span.end_ns > span.begin_ns && span.phase != Phase::kWait &&
-         span.phase != Phase::kAwaitRound;
+         span.phase != Phase::kAwaitRound && span.phase != Phase::kLoad;
 }
 
 double Length(int64_t begin, int64_t end) {

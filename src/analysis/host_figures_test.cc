@@ -97,6 +97,14 @@ TEST(HostFiguresTest, WaitingForOthersTakesNoPart) {
   EXPECT_EQ(History({upload, wait}, {sample}).Of(upload).throttled_ns, 100);
 }
 
+TEST(HostFiguresTest, LoadingTakesNoPartAsTrainingContainsIt) {
+  const Span train = MakeSpan(Phase::kTrain, 10, 11, 0.4);
+  const Span load = MakeSpan(Phase::kLoad, 10, 11, 0.8);
+  ProcessSample sample = MakeSample(11);
+  sample.throttled_ns = 100;
+  EXPECT_EQ(History({train, load}, {sample}).Of(train).throttled_ns, 100);
+}
+
 TEST(HostFiguresTest, AFigureThatOneSampleLacksIsUnknown) {
   const Span train = MakeSpan(Phase::kTrain, 10, 12);
   ProcessSample a = MakeSample(11), b = MakeSample(12);

@@ -153,7 +153,6 @@ void BatchLoader::State::Finish(Slot& slot, size_t position, Prepared prepared) 
     slot.failed_position = position;
   }
   std::ranges::move(prepared.bad, std::back_inserter(slot.bad));
-  ++counters.pictures;
   counters.decoded += prepared.decoded ? 1 : 0;
   counters.cache_hits += !prepared.decoded && !pictures.in_memory() ? 1 : 0;
   counters.cpu_ns += prepared.cpu_ns;
@@ -237,7 +236,6 @@ StatusOr<LoadedBatch> BatchLoader::Take() {
     const MutexLock lock(state_->mutex);
     while (slot->done < slot->size()) state_->ready.Wait(state_->mutex);
     state_->slots.pop_front();
-    ++state_->counters.batches;
     state_->counters.wait_ns += NowNs() - begin_ns;
   }
   const Status bad = bad_.Add(slot->bad);

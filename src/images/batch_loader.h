@@ -25,12 +25,10 @@ struct BatchRequest {
 
 /// Where the loader's time went, since it began.
 struct LoaderCounters {
-  int64_t wait_ns = 0;  // the consumer waited for a batch
-  int64_t cpu_ns = 0;   // of the loader's threads, or of the consumer where there are none
-  uint64_t batches = 0;
-  uint64_t pictures = 0;
-  uint64_t decoded = 0;     // of them, from a file
-  uint64_t cache_hits = 0;  // of them, from the cache
+  int64_t wait_ns = 0;      // the consumer waited for a batch
+  int64_t cpu_ns = 0;       // of the loader's threads, or of the consumer where there are none
+  uint64_t decoded = 0;     // pictures from a file
+  uint64_t cache_hits = 0;  // pictures from the cache
 };
 
 /// A prepared batch. Gives its memory back to the loader when it goes; may outlive the loader.

@@ -97,9 +97,7 @@ TEST_F(BatchLoaderTest, TheCacheSparesDecoding) {
   Run({.threads = 0}, uint64_t{16} << 20, 20, &counters);
   EXPECT_EQ(decodes_, static_cast<int>(kSamples));
   EXPECT_EQ(counters.decoded, kSamples);
-  EXPECT_EQ(counters.pictures, 140u);
   EXPECT_EQ(counters.cache_hits, 140 - kSamples);
-  EXPECT_EQ(counters.batches, 20u);
   EXPECT_GT(counters.cpu_ns, 0);
   EXPECT_GE(counters.wait_ns, 0);
 }

@@ -26,7 +26,7 @@ TEST(Phase, NamesAreDistinctAndLeadBackToThePhase) {
 
 TEST(Phase, ANumberOrNameThatIsNoPhaseIsRefused) {
   EXPECT_EQ(PhaseFromNumber(0), std::nullopt);
-  EXPECT_EQ(PhaseFromNumber(13), std::nullopt);
+  EXPECT_EQ(PhaseFromNumber(14), std::nullopt);
   EXPECT_EQ(PhaseFromNumber(-1), std::nullopt);
   EXPECT_EQ(PhaseFromNumber(256 + 1), std::nullopt);
   EXPECT_EQ(PhaseFromName("unknown"), std::nullopt);

@@ -37,9 +37,9 @@ class Account48 {
     for (const Phase phase : {Phase::kUpload, Phase::kDownload, Phase::kReceive, Phase::kSend})
       AddStamps(phase, 1, 200'000, kChunkOnLinkNs);
     for (const Phase phase :
-         {Phase::kAwaitRound, Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kDownload,
-          Phase::kApply, Phase::kVerify, Phase::kEvaluate, Phase::kStart, Phase::kReceive,
-          Phase::kSend, Phase::kReport, Phase::kCall, Phase::kCall, Phase::kAsk})
+         {Phase::kAwaitRound, Phase::kTrain, Phase::kLoad, Phase::kEncode, Phase::kUpload,
+          Phase::kDownload, Phase::kApply, Phase::kVerify, Phase::kEvaluate, Phase::kStart,
+          Phase::kReceive, Phase::kSend, Phase::kReport, Phase::kCall, Phase::kCall, Phase::kAsk})
       AddSpan(phase);
     for (int64_t second = 0; second < kSeconds; ++second) {
       AddSample(second);

@@ -12,6 +12,8 @@ PhaseText TextOf(Phase phase) {
   switch (phase) {
     case Phase::kTrain:
       return {"train", "local steps"};
+    case Phase::kLoad:
+      return {"load", "samples made ready for train; busy is what train waited for them"};
     case Phase::kEncode:
       return {"encode", "delta to payload"};
     case Phase::kUpload:

@@ -25,6 +25,7 @@ enum class Phase : uint8_t {
   kShareBase = 10,   // the first base to the coordinator; when joining, differing chunks from it
   kAwaitRound = 11,  // from the end of the round before to the message that starts this one
   kCall = 12,        // a call to the coordinator is opened, or closed behind its last chunk
+  kLoad = 13,        // samples made ready for kTrain, which it lies over; busy: training waited
   // coordinator
   kReceive = 32,    // from a worker's first delta chunk to its last
   kAggregate = 33,  // 33 to 36: the parts of what is now kMerge, in runs of schema version 1
@@ -45,12 +46,12 @@ enum class Phase : uint8_t {
 
 /// Every phase, workers' first, in the order in which a round passes through them.
 inline constexpr std::array kAllPhases = {
-    Phase::kPrepare,    Phase::kShareBase, Phase::kAwaitRound, Phase::kTrain,     Phase::kEncode,
-    Phase::kUpload,     Phase::kWait,      Phase::kDownload,   Phase::kApply,     Phase::kCall,
-    Phase::kVerify,     Phase::kEvaluate,  Phase::kLedger,     Phase::kStart,     Phase::kAsk,
-    Phase::kReceive,    Phase::kJournal,   Phase::kDecide,     Phase::kAggregate, Phase::kOuterStep,
-    Phase::kEncodeSync, Phase::kHash,      Phase::kMerge,      Phase::kSend,      Phase::kReport,
-    Phase::kSave,       Phase::kRound};
+    Phase::kPrepare,   Phase::kShareBase,  Phase::kAwaitRound, Phase::kTrain,    Phase::kLoad,
+    Phase::kEncode,    Phase::kUpload,     Phase::kWait,       Phase::kDownload, Phase::kApply,
+    Phase::kCall,      Phase::kVerify,     Phase::kEvaluate,   Phase::kLedger,   Phase::kStart,
+    Phase::kAsk,       Phase::kReceive,    Phase::kJournal,    Phase::kDecide,   Phase::kAggregate,
+    Phase::kOuterStep, Phase::kEncodeSync, Phase::kHash,       Phase::kMerge,    Phase::kSend,
+    Phase::kReport,    Phase::kSave,       Phase::kRound};
 
 /// "train", "outer_step", ...; the name in run.db, JSON and the report. "unknown" for a number that
 /// is no phase.

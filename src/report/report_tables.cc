@@ -28,11 +28,12 @@ std::string Percents(const Spread& shares) {
                      100 * shares.max);
 }
 
-/// Moments and waits between the phases, and the round itself: no columns of their own.
+/// Moments and waits between the phases, what lies over one, and the round itself: no columns of
+/// their own.
 bool StandsBetween(Phase phase) {
   return phase == Phase::kAwaitRound || phase == Phase::kStart || phase == Phase::kReport ||
          phase == Phase::kCall || phase == Phase::kDecide || phase == Phase::kAsk ||
-         phase == Phase::kLedger || phase == Phase::kRound;
+         phase == Phase::kLedger || phase == Phase::kLoad || phase == Phase::kRound;
 }
 
 const PhaseSummary* FindPhase(const RoundSummary& round, Phase phase) {

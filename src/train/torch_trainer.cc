@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <utility>
 
 #include "images/image_pipeline.h"
 #include "images/mixup.h"
@@ -125,7 +126,15 @@ class TorchTrainer final : public LocalTrainer {
       }
     }
     INTERLUDE_RETURN_IF_ERROR(CheckParameters(request));
+    result.load = LoadSince(result.samples);
     return result;
+  }
+
+  LoadFigures LoadSince(uint64_t samples) {
+    const LoaderCounters before = std::exchange(loaded_, pictures_->training().counters());
+    return {.wait_ns = loaded_.wait_ns - before.wait_ns,
+            .cpu_ns = loaded_.cpu_ns - before.cpu_ns,
+            .bytes = samples * pictures_->transform().elements() * sizeof(float)};
   }
 
   // One local step; returns the loss of its batch, which was computed before the update. A loss
@@ -246,6 +255,7 @@ class TorchTrainer final : public LocalTrainer {
   const uint32_t worker_;
   uint64_t next_step_ = 0;     // expected, if steps follow one another
   uint64_t next_request_ = 0;  // the first step whose batch wasn't asked for yet
+  LoaderCounters loaded_;      // when the last round's training ended
   FlatParameters parameters_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<LocalOptimizer> optimizer_;

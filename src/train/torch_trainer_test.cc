@@ -125,6 +125,17 @@ TEST_P(TorchTrainerTest, ResultAndCallbackTellEachStep) {
   EXPECT_NEAR(result->mean_loss, (losses[0] + losses[1] + losses[2] + losses[3]) / 4, 1e-12);
 }
 
+TEST_P(TorchTrainerTest, ResultTellsWhatLoadingTookInThisRound) {
+  const auto trainer = Make();  // in memory: the training thread prepares the samples itself
+  for (uint32_t round = 0; round < 2; ++round) {
+    const auto load = Train(*trainer, round).load;
+    ASSERT_TRUE(load.has_value());
+    EXPECT_EQ(load->bytes, 100u * kTinyImageSide * kTinyImageSide * sizeof(float));
+    EXPECT_GT(load->cpu_ns, 0);
+    EXPECT_GT(load->wait_ns, 0);
+  }
+}
+
 TEST_P(TorchTrainerTest, ACallbackThatSaysNoCancelsTheRound) {
   const auto trainer = Make();
   uint32_t calls = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/status.h"
@@ -24,11 +25,19 @@ struct TrainRequest {
   uint32_t local_steps = 0;
 };
 
+/// What it took to have a round's samples ready.
+struct LoadFigures {
+  int64_t wait_ns = 0;  // training stood still
+  int64_t cpu_ns = 0;   // of all threads, since the round before: they work ahead
+  uint64_t bytes = 0;   // as the model sees them
+};
+
 /// What local training did.
 struct TrainResult {
   uint64_t samples = 0;  // seen in this round by this worker; the weight of its delta
   double mean_loss = 0;  // mean over the round's samples
   double last_loss = 0;  // mean over the last step's samples
+  std::optional<LoadFigures> load = std::nullopt;  // nothing where nothing is loaded
 };
 
 /// This worker's part of an evaluation; the coordinator adds the parts up.

@@ -1,5 +1,6 @@
 #include "worker/round_runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -42,6 +43,17 @@ class ProgressReporter {
   std::optional<Nanoseconds> last_;
 };
 
+/// Over the span of training, which contains it.
+Span LoadSpan(const Span& training, const LoadFigures& load) {
+  Span span = training;
+  span.phase = Phase::kLoad;
+  span.busy_ns = std::min(load.wait_ns, training.end_ns - training.begin_ns);
+  span.cpu_ns = load.cpu_ns;
+  span.run_delay_ns = span.blocked_ns = 0;  // training's has them
+  span.bytes = load.bytes;
+  return span;
+}
+
 StatusOr<TrainResult> Train(WorkerContext& context, uint32_t round) {
   const uint32_t steps = context.config.round.local_steps;
   const TrainRequest request{
@@ -56,6 +68,7 @@ StatusOr<TrainResult> Train(WorkerContext& context, uint32_t round) {
   });
   if (!result.ok()) timer.MarkFailed();
   context.recorder.Record(timer);
+  if (result.ok() && result->load) context.recorder.Record(LoadSpan(timer.Finish(), *result->load));
   return result;
 }
 

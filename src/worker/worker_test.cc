@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/cpu_quota.h"
 #include "codec/chunk_codec.h"
+#include "worker/forwarding_trainer.h"
 #include "worker/scripted_coordinator.h"
 #include "worker/test_trainer.h"
 
@@ -22,12 +24,11 @@ struct Played {
   Seen seen;
 };
 
-Played Play(Script script, int threads = 1) {
+Played Play(Script script, int threads = 1, const TrainerFactory& factory = SyntheticFactory()) {
   ScriptedCoordinator coordinator(std::move(script));
   WorkerOptions options{.coordinator = coordinator.address(), .threads = threads};
   const ManualClock clock(std::chrono::seconds(5));
-  StatusOr<WorkerOutcome> outcome =
-      RunWorker(options, SyntheticFactory(), clock, [] { return false; });
+  StatusOr<WorkerOutcome> outcome = RunWorker(options, factory, clock, [] { return false; });
   return {std::move(outcome), coordinator.Finish()};
 }
 
@@ -186,6 +187,40 @@ TEST(Worker, ReportsLossSamplesBytesAndASpanOfEachPhase) {
   EXPECT_THAT(phases, ElementsAre(Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait,
                                   Phase::kDownload, Phase::kApply, Phase::kVerify,
                                   Phase::kAwaitRound, Phase::kCall, Phase::kCall));
+}
+
+/// Says that it has loaded something for each round.
+class LoadingTrainer final : public ForwardingTrainer {
+ public:
+  using ForwardingTrainer::ForwardingTrainer;
+
+  StatusOr<TrainResult> TrainRound(const TrainRequest& request,
+                                   const StepCallback& on_step) override {
+    StatusOr<TrainResult> result = inner().TrainRound(request, on_step);
+    if (result.ok()) result->load = LoadFigures{.wait_ns = 3, .cpu_ns = 50, .bytes = 600};
+    return result;
+  }
+};
+
+TEST(Worker, ReportsWhatLoadingTookAsASpanOverTraining) {
+  const Played run = Play({.config = SmallConfig()}, 1,
+                          [](const RunConfig& config, WorkerId worker, uint32_t workers,
+                             int) -> StatusOr<std::unique_ptr<LocalTrainer>> {
+                            return std::unique_ptr<LocalTrainer>(new LoadingTrainer(
+                                CreateSyntheticTrainer(config, worker, workers).value()));
+                          });
+  ASSERT_EQ(run.seen.reports.size(), 3u);
+  const std::vector<Span>& spans = run.seen.reports[1].account.spans;
+  const auto train = std::ranges::find(spans, Phase::kTrain, &Span::phase);
+  const auto load = std::ranges::find(spans, Phase::kLoad, &Span::phase);
+  ASSERT_TRUE(train != spans.end() && load != spans.end());
+  Span expected = *train;
+  expected.phase = Phase::kLoad;
+  expected.cpu_ns = 50;
+  expected.bytes = 600;
+  // The clock of these tests stands still, and nobody waits for longer than training takes.
+  expected.busy_ns = expected.run_delay_ns = expected.blocked_ns = 0;
+  EXPECT_EQ(*load, expected);
 }
 
 TEST(Worker, ReportsWhenEachChunkWentThroughThePhasesOfTheExchange) {

@@ -13,7 +13,7 @@ export const FAMILIES = [
 ];
 
 const FAMILY_OF = {
-  train: "train", evaluate: "train", prepare: "train",
+  train: "train", load: "train", evaluate: "train", prepare: "train",
   encode: "codec", apply: "codec", verify: "codec",
   upload: "up", link_up: "up", share_base: "up", call: "up",
   start: "coordinator", ledger: "coordinator", decide: "coordinator", receive: "coordinator", journal: "coordinator", aggregate: "coordinator",
@@ -61,7 +61,7 @@ export function drawLegend(parent) {
 /// Phases in the order of their lanes.
 const LANE_ORDER = [
   "round", "ledger", "start", "ask", "receive", "journal", "decide", "aggregate", "outer_step", "encode_sync", "hash", "merge",
-  "send", "report", "save", "await_round", "prepare", "share_base", "train", "encode", "upload",
+  "send", "report", "save", "await_round", "prepare", "share_base", "train", "load", "encode", "upload",
   "wait", "download", "apply", "call", "verify", "evaluate",
 ];
 
