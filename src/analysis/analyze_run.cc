@@ -26,17 +26,13 @@ constexpr size_t kRoundsAtOnce = 32;
 /// Read, but not worked through: what a run's stamps need of memory.
 constexpr size_t kMostBatches = 8;
 
-double AccuracyOf(const EvaluationRecord& evaluation) {
-  return static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples);
-}
-
 void AddAccuracies(RunSummary& run) {
   for (const EvaluationRecord& evaluation : run.evaluations) {
     if (evaluation.samples == 0) continue;
-    run.final_accuracy = AccuracyOf(evaluation);
+    run.final_accuracy = evaluation.accuracy();
     run.final_evaluation = evaluation;
     for (RoundSummary& round : run.rounds) {
-      if (round.round == evaluation.after_rounds) round.accuracy = AccuracyOf(evaluation);
+      if (round.round == evaluation.after_rounds) round.accuracy = evaluation.accuracy();
     }
   }
 }

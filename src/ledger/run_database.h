@@ -94,6 +94,9 @@ struct EvaluationRecord {
   uint32_t classes = 0;
   uint64_t top5 = 0;    // samples whose class is among the five that were likeliest
   Confusion confusion;  // empty: not known
+
+  /// Of at least one sample.
+  double accuracy() const { return static_cast<double>(correct) / static_cast<double>(samples); }
 };
 
 /// Something that happened at one moment: a worker joined or left, a refused message, a repair.

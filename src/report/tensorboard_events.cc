@@ -121,10 +121,7 @@ std::string FormatTensorBoardEvents(const RunSummary& run, const std::vector<Rou
   for (const EvaluationRecord& evaluation : run.evaluations) {
     const auto end = end_ns.find(evaluation.after_rounds);
     file.Begin(evaluation.after_rounds, end == end_ns.end() ? run.begin_ns : end->second);
-    if (evaluation.samples > 0) {
-      file.Scalar("accuracy", static_cast<double>(evaluation.correct) /
-                                  static_cast<double>(evaluation.samples));
-    }
+    if (evaluation.samples > 0) file.Scalar("accuracy", evaluation.accuracy());
     file.Scalar("loss/evaluation", evaluation.mean_loss);
     file.End();
   }

@@ -74,9 +74,7 @@ void TraceWriter::WriteResults(uint64_t parent) {
     const auto end = ends.find(evaluation.after_rounds);
     if (end == ends.end() || evaluation.samples == 0) continue;
     if (accuracy == 0) accuracy = NewTrack(kNoWorker, parent, "accuracy", "", "");
-    sink_.AddValue(
-        {accuracy, end->second,
-         static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples)});
+    sink_.AddValue({accuracy, end->second, evaluation.accuracy()});
   }
 }
 

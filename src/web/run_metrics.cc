@@ -137,8 +137,7 @@ void RunMetrics::WriteEvaluation(OpenMetricsText& out) const {
   if (!evaluation_ || evaluation_->samples == 0) return;
   out.Family("interlude_accuracy_ratio", Type::kGauge, "ratio",
              "Share of the test set that the newest evaluation got right.");
-  out.Sample({},
-             static_cast<double>(evaluation_->correct) / static_cast<double>(evaluation_->samples));
+  out.Sample({}, evaluation_->accuracy());
   out.Family("interlude_evaluated_after_rounds", Type::kGauge, "",
              "Rounds finished when the newest evaluation was made.");
   out.Sample({}, evaluation_->after_rounds);
