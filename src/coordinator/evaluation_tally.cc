@@ -31,10 +31,17 @@ void EvaluationTally::AddDetails(const EvaluationReportMessage& report, Open& op
 }
 
 void EvaluationTally::WorkerLeft(WorkerId worker) {
-  for (auto& [after_rounds, open] : open_) open.awaited.erase(worker);
+  for (auto& [after_rounds, open] : open_) {
+    if (open.awaited.erase(worker) != 0) open.whole = false;
+  }
 }
 
-std::optional<EvaluationRecord> EvaluationTally::TakeComplete() {
+bool EvaluationTally::MayBecomeWhole(uint32_t after_rounds) const {
+  const auto it = open_.find(after_rounds);
+  return it != open_.end() && it->second.whole;
+}
+
+std::optional<EvaluationTally::Complete> EvaluationTally::TakeComplete() {
   for (auto it = open_.begin(); it != open_.end();) {
     if (!it->second.awaited.empty()) {
       ++it;
@@ -44,7 +51,8 @@ std::optional<EvaluationRecord> EvaluationTally::TakeComplete() {
     const Open open = std::move(it->second);
     it = open_.erase(it);
     if (open.samples == 0) continue;
-    EvaluationRecord record;
+    Complete complete{.record = {}, .whole = open.whole};
+    EvaluationRecord& record = complete.record;
     record.after_rounds = after_rounds;
     record.samples = open.samples;
     record.correct = open.correct;
@@ -56,7 +64,7 @@ std::optional<EvaluationRecord> EvaluationTally::TakeComplete() {
       if (CheckConfusion(open.confusion, open.classes, open.samples, open.correct).ok())
         record.confusion = open.confusion;
     }
-    return record;
+    return complete;
   }
   return std::nullopt;
 }

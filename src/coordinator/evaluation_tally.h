@@ -18,20 +18,25 @@ class EvaluationTally {
  public:
   /// An evaluation after `after_rounds` rounds begins; these workers each score a part.
   void Begin(uint32_t after_rounds, const std::vector<WorkerId>& workers);
-  /// Whether parts of it are awaited.
-  bool IsOpen(uint32_t after_rounds) const { return open_.contains(after_rounds); }
+  /// Whether parts of it are awaited and none was given up.
+  bool MayBecomeWhole(uint32_t after_rounds) const;
   /// FailedPrecondition when no part of this worker is awaited. Details (top 5, confused classes)
   /// are kept where all parts have them, of the same classes.
   Status Report(WorkerId worker, const EvaluationReportMessage& report);
   /// Its awaited parts will not come: the evaluation is completed without them.
   void WorkerLeft(WorkerId worker);
+  struct Complete {
+    EvaluationRecord record;
+    bool whole = true;  // no part was given up: of all test samples
+  };
   /// An evaluation whose parts are all in or given up, once each; without samples it is passed
   /// over.
-  std::optional<EvaluationRecord> TakeComplete();
+  std::optional<Complete> TakeComplete();
 
  private:
   struct Open {
     std::set<WorkerId> awaited;
+    bool whole = true;  // no part was given up
     uint64_t correct = 0;
     uint64_t samples = 0;
     double loss_sum = 0;

@@ -6,8 +6,11 @@
 
 namespace interlude {
 
-ModelSaver::ModelSaver(std::string path, Merger& merger)
-    : path_(std::move(path)), merger_(merger), thread_([this] { Run(); }) {
+ModelSaver::ModelSaver(std::string path, Merger& merger, std::optional<double> accuracy)
+    : path_(std::move(path)),
+      merger_(merger),
+      saved_accuracy_(accuracy),
+      thread_([this] { Run(); }) {
   merger_.SetBeforeMerge([this](uint32_t chunk, uint32_t rounds, std::span<const float> values) {
     if (const auto job = NewestJob()) Write(*job, chunk, rounds, values);
   });
@@ -23,7 +26,8 @@ ModelSaver::~ModelSaver() {
   merger_.SetBeforeMerge(nullptr);
 }
 
-bool ModelSaver::Begin(uint32_t rounds, const std::map<std::string, std::string>& metadata) {
+bool ModelSaver::Begin(uint32_t rounds, double accuracy,
+                       const std::map<std::string, std::string>& metadata) {
   if (NewestJob() != nullptr) return false;
   StatusOr<SafetensorsFile> file = SafetensorsFile::Create(path_, merger_.layout(), metadata);
   if (!file.ok()) {
@@ -31,9 +35,14 @@ bool ModelSaver::Begin(uint32_t rounds, const std::map<std::string, std::string>
     return true;
   }
   MutexLock lock(mutex_);
-  job_ = std::make_shared<Job>(rounds, *std::move(file), merger_.layout().num_chunks());
+  job_ = std::make_shared<Job>(rounds, accuracy, *std::move(file), merger_.layout().num_chunks());
   changed_.NotifyAll();
   return true;
+}
+
+std::optional<double> ModelSaver::accuracy() {
+  MutexLock lock(mutex_);
+  return job_ != nullptr ? job_->accuracy : saved_accuracy_;
 }
 
 void ModelSaver::Await() {
@@ -70,6 +79,7 @@ void ModelSaver::Run() {
     if (!status.ok() && status.code() != StatusCode::kCancelled)
       LogWarning("{} is not saved: {}", path_, status.message());
     MutexLock lock(mutex_);
+    if (status.ok()) saved_accuracy_ = job->accuracy;
     job_.reset();
     job.reset();  // who awaits it finds no file that is not whole
     changed_.NotifyAll();

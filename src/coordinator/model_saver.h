@@ -21,24 +21,28 @@ namespace interlude {
 class ModelSaver {
  public:
   /// Looks on at `merger`'s merges from now on; nothing is merged meanwhile. The merger outlives
-  /// it. `path` is replaced by each model that is saved whole.
-  ModelSaver(std::string path, Merger& merger);
+  /// it. `path` is replaced by each model that is saved whole; `accuracy` is that of the model that
+  /// is there already.
+  ModelSaver(std::string path, Merger& merger, std::optional<double> accuracy = std::nullopt);
   /// Gives up what is being written. Nothing is merged meanwhile.
   ~ModelSaver();
 
   /// Begins to save the base, all of whose chunks stand after `rounds` rounds; nothing is being
   /// merged. False while the one before is being written. What fails (a full disk) is logged, and
   /// the file stays as it was.
-  bool Begin(uint32_t rounds, const std::map<std::string, std::string>& metadata);
+  bool Begin(uint32_t rounds, double accuracy, const std::map<std::string, std::string>& metadata);
+  /// Of the model that is being written or else of the one that was saved last.
+  std::optional<double> accuracy();
   /// Waits until none is being written.
   void Await();
 
  private:
   /// One model on its way to the disk. A chunk's entry of `written`, under the chunk's lock.
   struct Job {
-    Job(uint32_t of_rounds, SafetensorsFile of_file, uint32_t chunks)
-        : rounds(of_rounds), file(std::move(of_file)), written(chunks) {}
+    Job(uint32_t of_rounds, double of_accuracy, SafetensorsFile of_file, uint32_t chunks)
+        : rounds(of_rounds), accuracy(of_accuracy), file(std::move(of_file)), written(chunks) {}
     const uint32_t rounds;
+    const double accuracy;
     SafetensorsFile file;
     std::vector<char> written;
     Mutex mutex;
@@ -55,6 +59,7 @@ class ModelSaver {
   Mutex mutex_;
   CondVar changed_;
   std::shared_ptr<Job> job_ INTERLUDE_GUARDED_BY(mutex_);
+  std::optional<double> saved_accuracy_ INTERLUDE_GUARDED_BY(mutex_);
   bool stop_ INTERLUDE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

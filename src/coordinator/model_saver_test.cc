@@ -62,7 +62,7 @@ TEST_F(ModelSaverTest, WhatIsSavedIsTheBaseBeforeTheMergesThatFollow) {
   ModelSaver saver(path_, *merger_);
   for (uint32_t round = 2; round < 12; ++round) {
     const std::vector<float> before = Base();
-    ASSERT_TRUE(saver.Begin(round, {{"rounds", std::to_string(round)}}));
+    ASSERT_TRUE(saver.Begin(round, 0.5, {{"rounds", std::to_string(round)}}));
     MergeAll(round + 1);  // beside the saver's thread
     saver.Await();
     EXPECT_EQ(Saved(), before) << round;
@@ -75,9 +75,9 @@ TEST_F(ModelSaverTest, AMergeWritesTheChunkThatItChangesAndASecondModelWaits) {
   const std::vector<float> before = Base();
   merger_->LookAtBase(0, [&](uint32_t, uint32_t, std::span<const float>) {
     // The saver's thread cannot come to the first chunk while this looks at it.
-    ASSERT_TRUE(saver.Begin(2, {}));
+    ASSERT_TRUE(saver.Begin(2, 0.5, {}));
     Merge(3, 1);
-    EXPECT_FALSE(saver.Begin(2, {}));
+    EXPECT_FALSE(saver.Begin(2, 0.5, {}));
     EXPECT_FALSE(std::filesystem::exists(path_));
   });
   saver.Await();
@@ -87,25 +87,39 @@ TEST_F(ModelSaverTest, AMergeWritesTheChunkThatItChangesAndASecondModelWaits) {
 
 TEST_F(ModelSaverTest, WhatCannotBeWrittenLeavesTheModelBeforeAndTheRoundsGoOn) {
   ModelSaver saver(path_, *merger_);
-  ASSERT_TRUE(saver.Begin(2, {}));
+  ASSERT_TRUE(saver.Begin(2, 0.5, {}));
   saver.Await();
   const std::vector<float> before = Saved();
   // Not the base that the caller says it is.
-  ASSERT_TRUE(saver.Begin(7, {}));
+  ASSERT_TRUE(saver.Begin(7, 0.75, {}));
   saver.Await();
   EXPECT_EQ(Saved(), before);
   EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
+  EXPECT_EQ(saver.accuracy(), 0.5) << "of the model that is there";
   // No place for it at all.
   std::filesystem::create_directory(path_ + ".partial");
-  ASSERT_TRUE(saver.Begin(2, {}));
+  ASSERT_TRUE(saver.Begin(2, 0.625, {}));
+  EXPECT_EQ(saver.accuracy(), 0.5);
   MergeAll(3);
   saver.Await();
   EXPECT_EQ(Saved(), before);
 }
 
+TEST_F(ModelSaverTest, KnowsTheAccuracyOfWhatIsBeingWrittenAndOfWhatIsThere) {
+  EXPECT_EQ(ModelSaver(path_, *merger_).accuracy(), std::nullopt);
+  ModelSaver saver(path_, *merger_, 0.25);
+  EXPECT_EQ(saver.accuracy(), 0.25) << "saved before the coordinator was killed";
+  merger_->LookAtBase(0, [&](uint32_t, uint32_t, std::span<const float>) {
+    ASSERT_TRUE(saver.Begin(2, 0.5, {}));
+    EXPECT_EQ(saver.accuracy(), 0.5);
+  });
+  saver.Await();
+  EXPECT_EQ(saver.accuracy(), 0.5);
+}
+
 TEST_F(ModelSaverTest, OneThatIsNotDoneIsGivenUpAtTheEnd) {
   auto saver = std::make_unique<ModelSaver>(path_, *merger_);
-  ASSERT_TRUE(saver->Begin(2, {}));
+  ASSERT_TRUE(saver->Begin(2, 0.5, {}));
   saver.reset();
   EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
   MergeAll(3);  // nobody looks on any more

@@ -10,9 +10,9 @@
 namespace interlude {
 namespace {
 
-double AccuracyOf(const EvaluationRecord& evaluation) {
-  return static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples);
-}
+/// How long merges wait for a score that a right worker has said before it uploaded: the messages
+/// come on two connections, one of which may be slow, or broken and opened again.
+constexpr std::chrono::seconds kMostWaitForScores{5};
 
 }  // namespace
 
@@ -77,7 +77,7 @@ void RoundThread::Do(const StartRound& action) {
   chunks_merged_ = 0;
   if (action.evaluate) {
     evaluations_.Begin(round - 1, action.members);
-    if (saver_ != nullptr) scored_before_ = round;
+    scored_before_ = round;
   }
 
   StartRoundMessage message;
@@ -124,7 +124,8 @@ void RoundThread::StartSnapshots() {
   identity.state_per_param = static_cast<uint32_t>(exchange_->merger->state_per_param());
   identity.has_residual = exchange_->merger->codec() == Codec::kQ4;
   if (options_.config.round.evaluate_every > 0 && options_.config.round.save_best)
-    saver_ = std::make_unique<ModelSaver>(BestModelPath(), *exchange_->merger);
+    saver_ =
+        std::make_unique<ModelSaver>(BestModelPath(), *exchange_->merger, AccuracyOfSavedBest());
   snapshotter_ = std::make_unique<Snapshotter>(options_.directory + "/snapshots",
                                                std::move(identity), *exchange_->merger,
                                                [this](uint32_t round, const Status& status) {
@@ -134,7 +135,9 @@ void RoundThread::StartSnapshots() {
 
 void RoundThread::Do(const MergeChunk& action) {
   const MergeOrder& order = action.order;
-  if (!snapshot_ || MayBecomeBest(order.round)) return merges_to_come_.push_back(action);
+  const bool scores_awaited = MayBecomeBest(order.round);
+  if (scores_awaited && !held_until_) held_until_ = shared_.clock.Now() + kMostWaitForScores;
+  if (!snapshot_ || scores_awaited) return merges_to_come_.push_back(action);
   const PhaseTimer::Scope scope = timers_.at(order.round).decide.Enter();
   CrashPoint();
   const Status recorded = exchange_->deltas->RecordMerge(order);
@@ -240,16 +243,17 @@ void RoundThread::Do(const EndRun& action) {
     return;
   }
   const std::string path = options_.directory + "/model.safetensors";
-  Status saved = SaveModel(path, machine_.committed_rounds());
-  if (saved.ok()) saved = SaveAverage(machine_.committed_rounds());
+  const Status saved = SaveModel(path, machine_.committed_rounds());
+  if (saved.ok()) outcome_.model_path = path;
+  MustBeSaved(saved, "the final model");
+  MustBeSaved(SaveAverage(machine_.committed_rounds()), "the average of the models");
   if (saver_ != nullptr && end_status_.ok()) saver_->Await();
-  if (saved.ok()) {
-    outcome_.model_path = path;
-  } else if (end_status_.ok()) {
-    end_status_ = saved.WithContext("the final model cannot be written");
-  } else {
-    LogError("the model cannot be written: {}", saved.ToString());
-  }
+}
+
+void RoundThread::MustBeSaved(const Status& saved, std::string_view what) {
+  if (saved.ok()) return;
+  LogError("{} cannot be written: {}", what, saved.ToString());
+  if (end_status_.ok()) end_status_ = saved.WithContext(fmt::format("{} cannot be written", what));
 }
 
 std::map<std::string, std::string> RoundThread::ModelFacts(uint32_t rounds) const {
@@ -260,7 +264,7 @@ std::map<std::string, std::string> RoundThread::ModelFacts(uint32_t rounds) cons
   if (!data_.classes.empty()) facts[kModelClasses] = ClassesText(data_);
   if (!data_.mean.empty()) facts[kModelNormalization] = NormalizationText(data_);
   if (last_evaluation_ && last_evaluation_->after_rounds == rounds)
-    facts[kModelAccuracy] = fmt::format("{}", AccuracyOf(*last_evaluation_));
+    facts[kModelAccuracy] = fmt::format("{}", last_evaluation_->accuracy());
   return facts;
 }
 
@@ -296,22 +300,35 @@ void RoundThread::SaveIfBest(const EvaluationRecord& evaluation) {
       evaluation.after_rounds != machine_.committed_rounds()) {
     return;
   }
-  const double accuracy = AccuracyOf(evaluation);
-  if (best_accuracy_ && accuracy <= *best_accuracy_) return;
-  if (saver_->Begin(evaluation.after_rounds, ModelFacts(evaluation.after_rounds))) {
-    best_accuracy_ = accuracy;
-  } else {
-    LogWarning(
-        "the model after {} rounds, the best so far, is not saved: the one before is still "
-        "being written",
-        evaluation.after_rounds);
-  }
+  // The end of the run waits for what is being written anyway.
+  if (evaluation.after_rounds == options_.config.round.rounds) saver_->Await();
+  const std::optional<double> best = saver_->accuracy();
+  if (best && evaluation.accuracy() <= *best) return;
+  if (saver_->Begin(evaluation.after_rounds, evaluation.accuracy(),
+                    ModelFacts(evaluation.after_rounds)))
+    return;
+  LogWarning(
+      "the model after {} rounds, the best so far, is not saved: the one before is still being "
+      "written",
+      evaluation.after_rounds);
+}
+
+void RoundThread::StopAwaitingScores() {
+  if (!held_until_ || shared_.clock.Now() < *held_until_) return;
+  LogWarning(
+      "round {} goes on without the whole score of the model before it, which has not come {} s "
+      "after the round could be merged; should that model be the best, it is not saved",
+      scored_before_, kMostWaitForScores.count());
+  scored_before_ = 0;
+  held_until_.reset();
+  ReleaseMerges();
 }
 
 void RoundThread::ReleaseMerges() {
   for (const MergeChunk& merge : std::exchange(merges_to_come_, {})) {
     if (!failed_) Do(merge);
   }
+  if (merges_to_come_.empty()) held_until_.reset();
 }
 
 std::string RoundThread::BestModelPath() const {

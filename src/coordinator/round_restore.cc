@@ -1,6 +1,8 @@
 // Going on where a coordinator that was killed has left the run.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "base/log.h"
 #include "coordinator/round_thread.h"
@@ -44,7 +46,7 @@ void RoundThread::Restore(RecoveredRun run) {
   if (!run.open_members.empty()) RestoreOpenRound(run);
   shared_.SetExchange(exchange_);
   StartSnapshots();
-  RestoreBest();
+  ForgetUnsavedBest();
   LogInfo(
       "going on with run {} after {} of {} rounds ({} merges made again on top of the snapshot "
       "after round {})",
@@ -56,14 +58,24 @@ void RoundThread::Restore(RecoveredRun run) {
                           run.committed_rounds, run.replayed_merges, run.snapshot_round));
 }
 
-/// The best model that the coordinator had saved before it was killed.
-void RoundThread::RestoreBest() {
+std::optional<double> RoundThread::AccuracyOfSavedBest() const {
   const auto header = ReadSafetensorsHeader(BestModelPath());
-  if (!header.ok()) return;
+  if (!header.ok()) return std::nullopt;
   const auto run = header->metadata.find(kModelRunId);
   const auto accuracy = header->metadata.find(kModelAccuracy);
-  if (run == header->metadata.end() || run->second != run_id_) return;
-  if (accuracy != header->metadata.end()) best_accuracy_ = std::atof(accuracy->second.c_str());
+  if (run == header->metadata.end() || run->second != run_id_) return std::nullopt;
+  if (accuracy == header->metadata.end()) return std::nullopt;
+  return std::atof(accuracy->second.c_str());
+}
+
+void RoundThread::ForgetUnsavedBest() const {
+  const std::string partial = BestModelPath() + ".partial";
+  std::error_code error;
+  if (!std::filesystem::remove(partial, error)) return;
+  LogWarning(
+      "{}, a model that was being saved when the coordinator was killed, is removed; unless its "
+      "score comes again before the next merge, the best model is the one before it",
+      partial);
 }
 
 /// A round of which some chunk cannot be had leads no further, nor do those before it.
@@ -105,6 +117,7 @@ void RoundThread::RestoreOpenRound(const RecoveredRun& run) {
   std::vector<WorkerId> members;
   for (const RecoveredMember& recovered : run.open_members) members.push_back(recovered.worker);
   if (start.evaluate) evaluations_.Begin(run.committed_rounds, members);
+  if (start.evaluate && run.open_orders.empty()) scored_before_ = round;
   for (const RecoveredMember& recovered : run.open_members) {
     const auto session = std::make_shared<Session>(recovered.session);
     session->worker = recovered.worker;

@@ -159,14 +159,30 @@ TEST(EvaluationTally, AddsPartsAndGoesOnWithoutAWorkerThatLeft) {
   ASSERT_TRUE(
       tally.Report(2, {.after_rounds = 4, .correct = 7, .samples = 10, .loss_sum = 3}).ok());
   EXPECT_FALSE(tally.TakeComplete().has_value());
+  EXPECT_TRUE(tally.MayBecomeWhole(4));
   tally.WorkerLeft(1);
-  const auto record = tally.TakeComplete();
-  ASSERT_TRUE(record.has_value());
-  EXPECT_EQ(record->after_rounds, 4u);
-  EXPECT_EQ(record->correct, 15u);
-  EXPECT_EQ(record->samples, 20u);
-  EXPECT_DOUBLE_EQ(record->mean_loss, 0.4);
+  EXPECT_FALSE(tally.MayBecomeWhole(4));
+  const auto complete = tally.TakeComplete();
+  ASSERT_TRUE(complete.has_value());
+  EXPECT_FALSE(complete->whole);
+  EXPECT_EQ(complete->record.after_rounds, 4u);
+  EXPECT_EQ(complete->record.correct, 15u);
+  EXPECT_EQ(complete->record.samples, 20u);
+  EXPECT_DOUBLE_EQ(complete->record.mean_loss, 0.4);
   EXPECT_FALSE(tally.TakeComplete().has_value());
+}
+
+TEST(EvaluationTally, OneThatLeavesAfterItsPartCameTakesNothingAway) {
+  EvaluationTally tally;
+  tally.Begin(4, {0, 1});
+  ASSERT_TRUE(tally.Report(1, {.after_rounds = 4, .correct = 7, .samples = 10}).ok());
+  tally.WorkerLeft(1);
+  EXPECT_TRUE(tally.MayBecomeWhole(4));
+  ASSERT_TRUE(tally.Report(0, {.after_rounds = 4, .correct = 8, .samples = 10}).ok());
+  const auto complete = tally.TakeComplete();
+  ASSERT_TRUE(complete.has_value());
+  EXPECT_TRUE(complete->whole);
+  EXPECT_FALSE(tally.MayBecomeWhole(4)) << "nothing is awaited any more";
 }
 
 TEST(EvaluationTally, RefusesPartsThatAreNotAwaited) {

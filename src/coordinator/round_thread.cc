@@ -41,6 +41,7 @@ StatusOr<RunOutcome> RoundThread::Run() {
     taken_ = shared_.clock.Now();
     if (event) Handle(*event);
     machine_.Tick(shared_.clock.Now());
+    StopAwaitingScores();
     CarryOutActions();
     if (unread_.empty()) continue;
     RemoveThoseThatReadNothing();
@@ -60,7 +61,8 @@ StatusOr<RunOutcome> RoundThread::Run() {
 }
 
 std::optional<Event> RoundThread::NextEvent() {
-  const std::optional<Nanoseconds> deadline = machine_.NextDeadline();
+  std::optional<Nanoseconds> deadline = machine_.NextDeadline();
+  if (held_until_) deadline = std::min(deadline.value_or(*held_until_), *held_until_);
   if (!deadline) return shared_.events.Pop();
   return shared_.events.PopFor(std::max(Nanoseconds(0), *deadline - shared_.clock.Now()));
 }
@@ -128,15 +130,17 @@ void RoundThread::Remove(WorkerId worker, const Status& reason) {
 }
 
 void RoundThread::CompleteEvaluations() {
-  while (const auto evaluation = evaluations_.TakeComplete()) {
-    book_.Evaluation(*evaluation);
-    const double accuracy =
-        static_cast<double>(evaluation->correct) / static_cast<double>(evaluation->samples);
-    last_evaluation_ = *evaluation;
-    SaveIfBest(*evaluation);
-    outcome_.accuracy = accuracy;
-    outcome_.test_samples = evaluation->samples;
-    observer_.Evaluated(evaluation->after_rounds, accuracy, evaluation->samples);
+  while (const auto complete = evaluations_.TakeComplete()) {
+    const EvaluationRecord& evaluation = complete->record;
+    book_.Evaluation(evaluation);
+    // A share of the test set says too little to be compared with scores of all of it.
+    if (complete->whole) {
+      last_evaluation_ = evaluation;
+      SaveIfBest(evaluation);
+    }
+    outcome_.accuracy = evaluation.accuracy();
+    outcome_.test_samples = evaluation.samples;
+    observer_.Evaluated(evaluation.after_rounds, evaluation.accuracy(), evaluation.samples);
   }
   ReleaseMerges();
 }

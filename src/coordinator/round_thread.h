@@ -102,7 +102,10 @@ class RoundThread {
   /// Makes the journal's place for a round, which a snapshot must have made free.
   Status BeginRound(uint32_t round);
   void StartSnapshots();
-  void RestoreBest();
+  /// Of the best model that this run has saved, be it before the coordinator was killed.
+  std::optional<double> AccuracyOfSavedBest() const;
+  /// What a coordinator that was killed had not written whole.
+  void ForgetUnsavedBest() const;
   void RestoreSyncs(const RecoveredRun& run);
   void RestoreOpenRound(const RecoveredRun& run);
   /// Never waits for a worker: one that reads nothing, until its queue is full, is removed.
@@ -126,14 +129,18 @@ class RoundThread {
   std::map<std::string, std::string> ModelFacts(uint32_t rounds) const;
   std::string BestModelPath() const;
   Status SaveModel(const std::string& path, uint32_t rounds) const;
+  /// At the end of the run: what could not be saved is logged, and the run has failed.
+  void MustBeSaved(const Status& saved, std::string_view what);
   /// The moving average of the base, where there is one.
   Status SaveAverage(uint32_t rounds) const;
   /// Whether the base that round `round` changes is still being evaluated, and may be the best.
   /// Only for as long as messages overtake each other: a worker says its score before it uploads.
   bool MayBecomeBest(uint32_t round) const {
-    return scored_before_ == round && evaluations_.IsOpen(round - 1);
+    return saver_ != nullptr && scored_before_ == round && evaluations_.MayBecomeWhole(round - 1);
   }
   void ReleaseMerges();
+  /// A score that does not come holds no round up: its model is then not saved, be it the best.
+  void StopAwaitingScores();
   /// Where its accuracy is the best so far: begins to save the model.
   void SaveIfBest(const EvaluationRecord& evaluation);
   /// With persistence = every_round: the whole model to disk, on the round's path, once a round.
@@ -168,11 +175,11 @@ class RoundThread {
   std::map<uint32_t, Hash128> roots_;                     // of committed rounds that have not ended
   DataFacts data_;
   EvaluationTally evaluations_;
-  std::optional<EvaluationRecord> last_evaluation_;
-  std::optional<double> best_accuracy_;  // of the model that is saved as the best
-  std::unique_ptr<ModelSaver> saver_;    // none where no best model is saved
-  uint32_t scored_before_ =
-      0;  // the newest round that began with an evaluation, while there is one
+  std::optional<EvaluationRecord> last_evaluation_;  // that was whole
+  std::unique_ptr<ModelSaver> saver_;                // none where no best model is saved
+  /// The newest round that began with an evaluation, while there is one and its score is awaited.
+  uint32_t scored_before_ = 0;
+  std::optional<Nanoseconds> held_until_;  // merges, for a score
   std::unique_ptr<Snapshotter> snapshotter_;
   /// The newest snapshot that is on disk was begun after so many rounds; nothing before the first,
   /// and nothing is merged before it: what left this process could not be made again.

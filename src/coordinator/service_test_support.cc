@@ -117,6 +117,15 @@ void TestSession::Join() {
   welcome_ = Expect<WelcomeMessage>();
 }
 
+void TestSession::Resume(const TestSession& before) {
+  Say(JoinMessage{.software = "a test",
+                  .host = "here",
+                  .requested_worker = before.welcome_.worker,
+                  .session = before.welcome_.session});
+  welcome_ = Expect<WelcomeMessage>();
+  EXPECT_TRUE(welcome_.resumed);
+}
+
 void TestSession::Offer(const Layout& layout, std::vector<Hash128> chunk_hashes) {
   chunk_hashes.resize(layout.num_chunks());
   Say(BaseOfferMessage{layout, std::move(chunk_hashes), {}});

@@ -51,6 +51,8 @@ class TestSession {
   void Say(const WorkerMessage& message);
   /// Joins and reads the welcome.
   void Join();
+  /// Goes on with that stay, as a worker whose connection broke.
+  void Resume(const TestSession& before);
   /// Without hashes: those of no base.
   void Offer(const Layout& layout, std::vector<Hash128> chunk_hashes = {});
   Status UploadBase(const std::vector<float>& base);
