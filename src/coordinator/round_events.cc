@@ -150,6 +150,7 @@ Status RoundThread::AcceptBase(Session& session) {
   INTERLUDE_RETURN_IF_ERROR(machine_.BaseReceived(session.worker, shared_.clock.Now()));
   shared_.board.PostFirstBase(exchange_->merger->chunk_hashes());
   base_stored_ = true;
+  StoreData();
   CrashPoint();
   StartSnapshots();
   snapshotter_->Begin(0);

@@ -22,8 +22,8 @@ Status RoundThread::Said(WorkerId worker, JoinMessage& /*message*/) {
 }
 
 Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
-  INTERLUDE_RETURN_IF_ERROR(AcceptData(worker, message.data));
-  INTERLUDE_RETURN_IF_ERROR(AcceptLayout(worker, message.layout));
+  INTERLUDE_RETURN_IF_ERROR(CheckData(worker, message.data));
+  INTERLUDE_RETURN_IF_ERROR(CheckLayout(worker, message.layout));
   const uint32_t num_chunks = message.layout.num_chunks();
   if (message.chunk_hashes.size() != num_chunks) {
     return InvalidArgumentError("worker {} offers {} chunk hashes for a layout with {} chunks",
@@ -31,13 +31,19 @@ Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
   }
   INTERLUDE_RETURN_IF_ERROR(
       machine_.WorkerReady(worker, num_chunks, shared_.clock.Now(), message.may_provide));
+  // From here on it counts, and what it says of the run is the run's.
+  if (exchange_ == nullptr) {
+    const Status made = MakeExchange(message.layout);
+    if (!made.ok()) Fail(made);  // this machine's lack, not the worker's fault
+  }
+  LearnData(message.data);
   members_[worker].offered_hashes = std::move(message.chunk_hashes);
   book_.WorkerAccount(worker, std::move(message.account));
   book_.Ready(worker, message.threads);
   return OkStatus();
 }
 
-Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
+Status RoundThread::CheckLayout(WorkerId worker, const Layout& layout) const {
   if (exchange_ != nullptr) {
     const Layout& ours = exchange_->merger->layout();
     if (layout.signature() == ours.signature()) return OkStatus();
@@ -52,28 +58,29 @@ Status RoundThread::AcceptLayout(WorkerId worker, const Layout& layout) {
         "worker {} cuts chunks of {} parameters, the run's configuration says {}", worker,
         layout.chunk_params(), options_.config.round.chunk_params);
   }
-  const Status made = MakeExchange(layout);
-  if (!made.ok()) Fail(made);  // this machine's lack, not the worker's fault
   return OkStatus();
 }
 
-Status RoundThread::AcceptData(WorkerId worker, const DataFacts& data) {
+Status RoundThread::CheckData(WorkerId worker, const DataFacts& data) const {
   const std::string difference = DescribeDifference(data, data_);
-  if (!difference.empty()) {
-    return FailedPreconditionError(
-        "worker {}'s data differ: {}; give all workers the same data.name and the same classes",
-        worker, difference);
-  }
-  if (data_.classes.empty() && !data.classes.empty()) {
-    data_.classes = data.classes;
-    book_.Meta(kMetaClasses, ClassesText(data_));
-  }
-  if (data_.mean.empty() && !data.mean.empty()) {
+  if (difference.empty()) return OkStatus();
+  return FailedPreconditionError(
+      "worker {}'s data differ: {}; give all workers the same data.name and the same classes",
+      worker, difference);
+}
+
+void RoundThread::LearnData(const DataFacts& data) {
+  if (data_.classes.empty()) data_.classes = data.classes;
+  if (data_.mean.empty()) {
     data_.mean = data.mean;
     data_.deviation = data.deviation;
-    book_.Meta(kMetaNormalization, NormalizationText(data_));
   }
-  return OkStatus();
+  if (base_stored_) StoreData();
+}
+
+void RoundThread::StoreData() {
+  if (!data_.classes.empty()) book_.Meta(kMetaClasses, ClassesText(data_));
+  if (!data_.mean.empty()) book_.Meta(kMetaNormalization, NormalizationText(data_));
 }
 
 Status RoundThread::MakeExchange(const Layout& layout) {

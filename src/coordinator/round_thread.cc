@@ -127,6 +127,8 @@ void RoundThread::Remove(WorkerId worker, const Status& reason) {
   evaluations_.WorkerLeft(worker);
   CompleteEvaluations();
   machine_.WorkerLeft(worker, shared_.clock.Now());
+  // Whoever said what the data are may have been the one that is wrong.
+  if (!base_stored_ && machine_.membership().at(WorkerStage::kReady).empty()) data_ = {};
 }
 
 void RoundThread::CompleteEvaluations() {

@@ -76,10 +76,13 @@ class RoundThread {
   Status Said(WorkerId worker, RoundReportMessage& message);
   Status Said(WorkerId worker, EvaluationReportMessage& message);
   Status Said(WorkerId worker, LeaveMessage& message);
-  /// The layout is the run's: made from the first offer, compared with every later one.
-  Status AcceptLayout(WorkerId worker, const Layout& layout);
-  /// What the data are: known from the first that says it, compared with every later offer.
-  Status AcceptData(WorkerId worker, const DataFacts& data);
+  /// The layout and what the data are: the run's are those of the first worker that is ready and
+  /// says them, with which every later offer is compared.
+  Status CheckLayout(WorkerId worker, const Layout& layout) const;
+  Status CheckData(WorkerId worker, const DataFacts& data) const;
+  /// Of a worker that is ready. Into run.db only once there is a base, which all have agreed on.
+  void LearnData(const DataFacts& data);
+  void StoreData();
   /// Takes the memory and the disk space that the layout needs.
   Status MakeExchange(const Layout& layout);
 

@@ -101,6 +101,41 @@ TEST_F(ServiceTest, AWorkerWhoseDataHaveOtherClassesIsToldWhichDiffers) {
   coordinator->Stop("the test is over");
 }
 
+TEST_F(ServiceTest, WhatARefusedWorkerOrOneThatLeftSaysOfItsDataIsForgotten) {
+  const auto coordinator = StartTestCoordinator("wrong-classes", 1);
+  const TestConnection connection(coordinator->address());
+  const auto offer_of = [](const Layout& layout, std::vector<std::string> classes) {
+    BaseOfferMessage message{.layout = layout};
+    message.chunk_hashes.resize(layout.num_chunks());
+    message.data.classes = std::move(classes);
+    return message;
+  };
+  {
+    TestSession refused(connection);
+    refused.Join();
+    refused.Say(offer_of(Layout::Create({{.name = "w", .shape = {500}}}, 64).value(), {"cow"}));
+    EXPECT_EQ(refused.Expect<GoodbyeMessage>().code, StatusCode::kFailedPrecondition);
+  }
+  {
+    TestSession left(connection);
+    left.Join();
+    left.Say(offer_of(TestLayout(), {"cat", "cow"}));
+    left.Expect<ProvideBaseMessage>();
+    left.Say(LeaveMessage{});
+    left.Expect<GoodbyeMessage>();
+  }
+  TestSession right(connection);
+  right.Join();
+  right.Say(offer_of(TestLayout(), {"cat", "dog"}));
+  right.Expect<ProvideBaseMessage>();
+  EXPECT_TRUE(right.UploadBase(std::vector<float>(TestLayout().total_params(), 0.5f)).ok());
+  right.Expect<CatchUpMessage>();
+  const auto database =
+      RunDatabase::OpenReadOnly(TestDirectory("wrong-classes") + "/run.db").value();
+  EXPECT_EQ(database->GetMeta(kMetaClasses)->value_or(""), "[\"cat\",\"dog\"]");
+  coordinator->Stop("the test is over");
+}
+
 TEST_F(ServiceTest, BulkStreamsNeedTheSessionsToken) {
   TestSession session(connection_);
   session.Join();
