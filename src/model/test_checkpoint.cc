@@ -9,15 +9,10 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "model/model_parameters.h"
+#include "store/safetensors.h"
 
 namespace interlude {
 namespace {
-
-uint64_t CountOf(const std::vector<int64_t>& shape) {
-  uint64_t count = 1;
-  for (const int64_t dimension : shape) count *= static_cast<uint64_t>(dimension);
-  return count;
-}
 
 /// Replaces the first `from` that is found by its partner.
 std::string Replaced(std::string name,
@@ -87,7 +82,7 @@ std::string HeaderOf(const std::vector<CheckpointTensor>& tensors, const std::st
   std::string header = R"({"__metadata__":{"format":"pt"})";
   size_t begin = 0;
   for (const CheckpointTensor& tensor : tensors) {
-    const size_t end = begin + CountOf(tensor.shape) * value_bytes;
+    const size_t end = begin + ValuesOf(tensor.shape) * value_bytes;
     header += fmt::format(R"(,"{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                           tensor.name, dtype, fmt::join(tensor.shape, ","), begin, end);
     begin = end;
@@ -139,7 +134,7 @@ void WriteCheckpoint(const std::string& path, const std::vector<CheckpointTensor
   out.write(reinterpret_cast<const char*>(&header_bytes), sizeof(header_bytes));
   out << header;
   for (const CheckpointTensor& tensor : tensors) {
-    std::vector<float> values(CountOf(tensor.shape));
+    std::vector<float> values(ValuesOf(tensor.shape));
     tensor.fill(values);
     if (dtype == "F32") {
       out.write(reinterpret_cast<const char*>(values.data()),

@@ -19,12 +19,6 @@ constexpr size_t kMostNames = 6;
 
 std::string ShapeText(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-uint64_t CountOf(const Shape& shape) {
-  uint64_t count = 1;
-  for (const int64_t dimension : shape) count *= static_cast<uint64_t>(dimension);
-  return count;
-}
-
 /// "a, b, c and 12 more".
 std::string NamesText(const std::vector<std::string>& names) {
   const size_t shown = std::min(names.size(), kMostNames);
@@ -112,7 +106,7 @@ class Planner {
     if (third >= 0) expected[0] *= 3;
     if (theirs->shape == expected) {
       planned.kind = Kind::kMatched;
-      if (third > 0) planned.first = static_cast<uint64_t>(third) * CountOf(ours.shape);
+      if (third > 0) planned.first = static_cast<uint64_t>(third) * ValuesOf(ours.shape);
       return OkStatus();
     }
     if (ours.name == kPositions && PlanResize(theirs->shape, ours.shape, planned)) {
@@ -196,7 +190,7 @@ std::vector<std::string> DescribePlan(const WeightPlan& plan,
     if (planned.kind != Kind::kNew) types.insert(file[planned.source].dtype);
     if (planned.kind == Kind::kMatched) {
       ++matched;
-      values += CountOf(ours.shape);
+      values += ValuesOf(ours.shape);
     } else if (planned.kind == Kind::kResized) {
       resized = fmt::format("resized: {} from {} x {} to {} x {} patches (bicubic)", ours.name,
                             planned.from_side, planned.from_side, planned.to_side, planned.to_side);

@@ -28,6 +28,9 @@ Status WriteSafetensors(const std::string& path, const Layout& layout,
                         std::span<const float> values,
                         const std::map<std::string, std::string>& metadata);
 
+/// How many values a tensor of this shape has; the shape was checked when it came in.
+uint64_t ValuesOf(const std::vector<int64_t>& shape);
+
 /// One tensor's place in a file.
 struct SafetensorsEntry {
   std::string name;

@@ -174,6 +174,12 @@ StatusOr<SafetensorsHeader> ReadSafetensorsHeader(const std::string& path) {
   return header;
 }
 
+uint64_t ValuesOf(const std::vector<int64_t>& shape) {
+  uint64_t count = 1;
+  for (const int64_t dimension : shape) count *= static_cast<uint64_t>(dimension);
+  return count;
+}
+
 bool IsSafetensorsFloat(std::string_view dtype) {
   return dtype == "F32" || dtype == "F16" || dtype == "BF16";
 }

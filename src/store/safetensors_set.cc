@@ -47,19 +47,13 @@ StatusOr<SafetensorsIndex> ParseIndex(const std::string& text) {
   return index;
 }
 
-uint64_t CountOf(const SafetensorsEntry& entry) {
-  uint64_t count = 1;
-  for (const int64_t dimension : entry.shape) count *= static_cast<uint64_t>(dimension);
-  return count;
-}
-
 StatusOr<std::string> FindInDirectory(const std::string& directory) {
+  std::error_code error;
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
     const std::string path = directory + "/" + name;
-    if (fs::exists(path)) return path;
+    if (fs::exists(path, error)) return path;
   }
   std::vector<std::string> found;
-  std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() == ".safetensors") found.push_back(it->path().string());
   }
@@ -96,7 +90,7 @@ StatusOr<SafetensorsSet> SafetensorsSet::Open(const std::string& path) {
 }
 
 void SafetensorsSet::Keep(const SafetensorsEntry& entry, size_t file) {
-  tensors_.push_back({.entry = entry, .count = CountOf(entry), .file = file});
+  tensors_.push_back({.entry = entry, .count = ValuesOf(entry.shape), .file = file});
 }
 
 Status SafetensorsSet::TakeFile(const std::string& path) {

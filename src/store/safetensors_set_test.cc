@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "store/half_floats.h"
 #include "store/temporary_directory.h"
@@ -158,6 +159,11 @@ TEST_F(SafetensorsSetTest, ADirectoryWithoutAChoiceIsAnError) {
   Write("b.safetensors", OneTensor("b"));
   EXPECT_THAT(Error(), HasSubstr("2 other safetensors files: name one"));
   EXPECT_TRUE(SafetensorsSet::Open(directory_.File("b.safetensors")).ok());
+}
+
+TEST_F(SafetensorsSetTest, AFileThatCannotBeLookedAtIsAnErrorAndNoException) {
+  std::filesystem::create_symlink("model.safetensors", directory_.File("model.safetensors"));
+  EXPECT_THAT(Error(), HasSubstr("symbolic links"));
 }
 
 }  // namespace
