@@ -115,6 +115,8 @@ Key PresetKey() {
 }
 
 constexpr uint64_t kMillion = 1'000'000;
+/// As fp32 anything much closer to 1 is 1, and an average that keeps all of itself is none.
+constexpr double kMostEmaDecay = 0.999'999;
 constexpr uint64_t kLargestTomlInteger = 9'223'372'036'854'775'807u;
 
 // clang-format off
@@ -219,7 +221,7 @@ const std::vector<Key>& Table() {
     Rate(MEMBER(outer.beta1), "decay of the first moment; adam"),
     Rate(MEMBER(outer.beta2), "decay of the second moment; adam"),
     Number(MEMBER(outer.epsilon), 1e-30, 1, "keeps the division finite; adam"),
-    Rate(MEMBER(outer.ema_decay), "the coordinator keeps a moving average of the base that keeps this share of itself each round, and saves it as model-ema.safetensors; 4 bytes a parameter; 0: off"),
+    Number(MEMBER(outer.ema_decay), 0, kMostEmaDecay, "the coordinator keeps a moving average of the base that keeps this share of itself each round, and saves it as model-ema.safetensors; 4 bytes a parameter; 0: off"),
     OptionalText(MEMBER(outer.plugin), "path of a shared library with a merge rule or outer optimizer of your own (include/interlude/merge_plugin.h); empty: none; only the coordinator loads it"),
     OptionalText(MEMBER(outer.plugin_config), "text handed to the plug-in"),
   };

@@ -89,6 +89,14 @@ TEST(Keys, ExcludeTheUpperEndWhereTheySaySo) {
   EXPECT_TRUE(FindKey("train.final_learning_rate_ratio")->CheckRange(1.0).ok());
 }
 
+TEST(Keys, ADecayOfTheAverageThatFp32WouldTakeForOneIsRefused) {
+  const Key& decay = *FindKey("outer.ema_decay");
+  EXPECT_TRUE(decay.CheckRange(0.999'999).ok());
+  EXPECT_LT(static_cast<float>(decay.high), 1.0f);
+  EXPECT_EQ(decay.CheckRange(0.99'999'999).message(),
+            "outer.ema_decay = 0.99999999 is out of range 0 to 0.999999");
+}
+
 TEST(KeyValueText, WritesNumbersThatTomlReadsAsTheirType) {
   EXPECT_EQ(KeyValueText(KeyValue(uint64_t{20})), "20");
   EXPECT_EQ(KeyValueText(KeyValue(20.0)), "20.0");
