@@ -27,6 +27,10 @@ struct DataFacts {
   friend bool operator==(const DataFacts&, const DataFacts&) = default;
 };
 
+/// The names as they are compared, sent and kept: UTF-8 without control characters, none too long;
+/// none at all of a set with too many.
+std::vector<std::string> CleanClassNames(const std::vector<std::string>& names);
+
 /// Where `theirs` contradicts `ours`, in words; empty where it does not. What one does not know is
 /// no contradiction.
 std::string DescribeDifference(const DataFacts& theirs, const DataFacts& ours);

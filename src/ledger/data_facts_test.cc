@@ -33,6 +33,15 @@ TEST(DataFacts, ThatAreWrongAreRefused) {
   EXPECT_FALSE(ReadDataFacts("[" + std::string(5000 * 3, ' ') + "]", "").ok());
 }
 
+TEST(DataFacts, ClassNamesAreCleanInTheTrainerAsOnTheWire) {
+  const std::vector<std::string> clean =
+      CleanClassNames({"d\xc3\xb6g", "c\xff\x1b", std::string(1000, 'x')});
+  EXPECT_EQ(clean,
+            (std::vector<std::string>{"d\xc3\xb6g", "c??", std::string(kMostClassNameBytes, 'x')}));
+  EXPECT_EQ(CleanClassNames(clean), clean);
+  EXPECT_TRUE(CleanClassNames(std::vector<std::string>(kMostClassNames + 1, "x")).empty());
+}
+
 TEST(DataFacts, SayWhereTheyDiffer) {
   EXPECT_EQ(DescribeDifference(kFacts, kFacts), "");
   EXPECT_EQ(DescribeDifference({}, kFacts), "");

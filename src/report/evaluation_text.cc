@@ -22,7 +22,7 @@ double Percent(uint64_t part, uint64_t whole) {
 }
 
 std::string Name(const std::vector<std::string>& names, uint32_t label) {
-  return Printable(ClassName(names, label)).substr(0, kNameWidth);
+  return Printable(ClassName(names, label), kNameWidth);
 }
 
 /// What `label` is taken for most, besides itself.

@@ -21,20 +21,20 @@ EvaluationRecord Example() {
           .confusion = {{0, 0, 6}, {0, 1, 3}, {0, 2, 1}, {1, 1, 5}, {2, 0, 4}, {2, 2, 1}}};
 }
 
-const std::vector<std::string> kNames = {"cat", "d\xC3\xB6g"};
+const std::vector<std::string> kNames = {"cat", "d\u00f6g"};
 
 TEST(EvaluationText, ShowsTheWorstClassesAndTheConfusedPairs) {
   EXPECT_EQ(AccuracyText(Example()), "60.00 %, top 5: 95.00 %");
   EXPECT_EQ(ClassScoresText(Example(), kNames, 2),
             "  class  samples  right %  taken for most\n"
             "  2            5    20.00    cat (80.0 %)\n"
-            "  cat         10    60.00   d??g (30.0 %)\n"
+            "  cat         10    60.00    d\u00f6g (30.0 %)\n"
             "\n"
             "  confused most  taken for  samples\n"
             "  2              cat              4\n"
-            "  cat            d??g             3\n"
+            "  cat            d\u00f6g              3\n"
             "  cat            2                1\n");
-  EXPECT_THAT(ClassScoresText(Example(), kNames, 0), HasSubstr("d??g         5   100.00"));
+  EXPECT_THAT(ClassScoresText(Example(), kNames, 0), HasSubstr("d\u00f6g          5   100.00"));
 }
 
 TEST(EvaluationText, SaysNothingOfWhatIsNotKnown) {

@@ -169,7 +169,7 @@ std::string WorkersTable(const RunSummary& run) {
   for (const WorkerSummary& worker : run.workers) {
     const WorkerRecord& record = worker.record;
     table.Add({std::to_string(record.worker) + (record.left_ns ? " (left)" : ""),
-               Printable(record.host).substr(0, kHostWidth),
+               Printable(record.host, kHostWidth),
                fmt::format("{}/{}", record.usable_cores, record.visible_cores),
                record.quota_cores > 0 ? fmt::format("{:.2f}", record.quota_cores) : "-",
                std::to_string(record.threads), std::to_string(worker.rounds),

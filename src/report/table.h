@@ -1,4 +1,4 @@
-// Text for terminals: columns that line up, paragraphs that wrap. Plain ASCII.
+// Text for terminals: columns that line up, paragraphs that wrap. A character counts as one column.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,9 @@ class Table {
 /// first begin with `indent` spaces. Ends with \n.
 std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
 
-/// Text from other machines made safe for a terminal: control characters and bytes beyond ASCII
+/// Text from other machines made safe for a terminal, at most so many characters of it: bytes that
+/// are no UTF-8, control characters and those that show nothing or turn the writing's direction
 /// become '?'.
-std::string Printable(std::string_view text);
+std::string Printable(std::string_view text, size_t most_characters = std::string_view::npos);
 
 }  // namespace interlude

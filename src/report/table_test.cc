@@ -17,6 +17,17 @@ TEST(Table, ColumnsAreAsWideAsTheirWidestCell) {
             "  note\n");
 }
 
+TEST(Table, ACharacterIsOneColumn) {
+  Table table({"name", "ms"}, 1);
+  table.Add({"d\u00f6g", "1"});
+  table.Add({"b\u00fcffel", "20"});
+  EXPECT_EQ(table.ToString(),
+            "  name    ms\n"
+            "  d\u00f6g      1\n"
+            "  b\u00fcffel  20\n");
+  EXPECT_EQ(Wrap("\u00e9\u00e9\u00e9 b", 5), "\u00e9\u00e9\u00e9 b\n");
+}
+
 TEST(Wrap, BreaksAtSpacesAndIndentsWhatFollows) {
   EXPECT_EQ(Wrap("aaa bbb ccc", 7, 2), "aaa bbb\n  ccc\n");
   EXPECT_EQ(Wrap("aaa bbb", 6), "aaa\nbbb\n");
@@ -26,7 +37,15 @@ TEST(Wrap, BreaksAtSpacesAndIndentsWhatFollows) {
 }
 
 TEST(Printable, LetsNoControlCharacterThrough) {
-  EXPECT_EQ(Printable("a\x1b[2J\n\xc3\xa9~"), "a?[2J???~");
+  EXPECT_EQ(Printable("a\x1b[2J\n\x7f\xc2\x9b~"), "a?[2J???~");
+  EXPECT_EQ(Printable("a\xff\xc3"), "a??") << "no UTF-8";
+  EXPECT_EQ(Printable("\u202etxt.\u200b\U000e0041"), "?txt.??");
+}
+
+TEST(Printable, KeepsLettersOfAllWritingsAndCutsBetweenThem) {
+  EXPECT_EQ(Printable("\u00e9\u0436\u72ac\U0001f415"), "\u00e9\u0436\u72ac\U0001f415");
+  EXPECT_EQ(Printable("\u00e9\u0436\u72ac", 2), "\u00e9\u0436");
+  EXPECT_EQ(Printable("abc", 0), "");
 }
 
 }  // namespace

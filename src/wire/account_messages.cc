@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/clean_text.h"
 #include "wire/convert.h"
 #include "wire/field_checks.h"
 

@@ -1,6 +1,7 @@
 // The coordinator's half of the Session.
 #include <utility>
 
+#include "base/clean_text.h"
 #include "wire/convert.h"
 #include "wire/field_checks.h"
 
@@ -10,7 +11,6 @@ namespace {
 using internal::CheckAtMost;
 using internal::CheckRange;
 using internal::CheckText;
-using internal::CleanText;
 
 constexpr int64_t kMostStatusCode = static_cast<int64_t>(StatusCode::kUnauthenticated);
 

@@ -1,5 +1,6 @@
-// Bounds on single fields from the network, and the texts that go out so that they pass those
-// bounds at the other end. Internal to wire/. Pure functions; any thread.
+// Bounds on single fields from the network. A text that CleanText (base/clean_text.h) has made
+// passes them, and protobuf, which refuses to parse a string that is no UTF-8. Internal to wire/.
+// Pure functions; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,8 @@
 
 namespace interlude::internal {
 
-/// `text` as UTF-8 of at most `most_bytes` bytes, cut between characters: what is no UTF-8, and
-/// control characters other than newline and tab, become '?'. protobuf refuses to parse a string
-/// that is no UTF-8.
-std::string CleanText(std::string_view text, size_t most_bytes);
-
-/// InvalidArgument when `text` is longer than `most_bytes` or holds a control character other than
-/// newline and tab (which could reach a terminal through a log).
+/// InvalidArgument when `text` is longer than `most_bytes` or holds a forbidden control
+/// character.
 Status CheckText(std::string_view field, const std::string& text, size_t most_bytes);
 
 /// InvalidArgument unless least <= value <= most.

@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/clean_text.h"
 #include "wire/account_messages.h"
 #include "wire/convert.h"
 #include "wire/field_checks.h"
@@ -13,7 +14,6 @@ using internal::CheckAtMost;
 using internal::CheckFinite;
 using internal::CheckRange;
 using internal::CheckText;
-using internal::CleanText;
 using internal::FillAccount;
 using internal::ReadAccount;
 
@@ -59,10 +59,7 @@ StatusOr<JoinMessage> Read(const v1::Join& proto) {
 }
 
 void FillData(const DataFacts& data, v1::BaseOffer& offer) {
-  if (data.classes.size() <= kMostClassNames) {
-    for (const std::string& name : data.classes)
-      offer.add_class_names(CleanText(name, kMostClassNameBytes));
-  }
+  for (std::string& name : CleanClassNames(data.classes)) offer.add_class_names(std::move(name));
   offer.mutable_pixel_mean()->Assign(data.mean.begin(), data.mean.end());
   offer.mutable_pixel_deviation()->Assign(data.deviation.begin(), data.deviation.end());
 }
