@@ -11,6 +11,7 @@
 #include "config/model_presets.h"
 #include "model/model_parameters.h"
 #include "model/pretrained.h"
+#include "report/table.h"
 #include "store/safetensors_set.h"
 
 namespace interlude {
@@ -47,8 +48,8 @@ int List() {
   return kExitOk;
 }
 
-/// "blocks.3.norm1.weight" as "blocks.*.norm1.weight"; control characters as question marks.
-std::string Shown(const std::string& name, bool with_numbers) {
+/// "blocks.3.norm1.weight" as "blocks.*.norm1.weight".
+std::string WithoutNumbers(const std::string& name) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   std::string shown;
   for (size_t i = 0; i < name.size();) {
@@ -56,14 +57,8 @@ std::string Shown(const std::string& name, bool with_numbers) {
     while (end < name.size() && is_digit(name[end])) ++end;
     const bool is_number = end > i && i > 0 && (name[i - 1] == '.' || name[i - 1] == '_') &&
                            end < name.size() && name[end] == '.';
-    if (is_number && !with_numbers) {
-      shown += '*';
-      i = end;
-    } else {
-      const bool control = static_cast<unsigned char>(name[i]) < 0x20 || name[i] == 0x7f;
-      shown += control ? '?' : name[i++];
-      if (control) ++i;
-    }
+    shown += is_number ? '*' : name[i];
+    i = is_number ? end : i + 1;
   }
   return shown;
 }
@@ -73,7 +68,8 @@ void PrintTensors(const SafetensorsSet& files, bool all) {
   std::map<std::string, size_t> lines;  // how often
   std::vector<std::string> order;
   for (const SafetensorsSet::Tensor& tensor : files.tensors()) {
-    const std::string line = fmt::format("{}  {}  [{}]", Shown(tensor.entry.name, all),
+    const std::string name = Printable(tensor.entry.name);
+    const std::string line = fmt::format("{}  {}  [{}]", all ? name : WithoutNumbers(name),
                                          tensor.entry.dtype, fmt::join(tensor.entry.shape, ", "));
     if (++lines[line] == 1) order.push_back(line);
   }
