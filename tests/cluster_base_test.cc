@@ -8,7 +8,7 @@
 namespace interlude {
 namespace {
 
-/// Its parameters only stand in: the file that the first base is made of is not here.
+/// The file that the first base is made of is not here: its parameters are to be replaced.
 class WithoutTheFile final : public ForwardingTrainer {
  public:
   explicit WithoutTheFile(std::unique_ptr<LocalTrainer> inner)

@@ -58,7 +58,7 @@ StatusOr<FirstParameters> FillFirstParameters(const RunConfig& config, FlatParam
     INTERLUDE_RETURN_IF_ERROR(FillTensor(parameters, parameters.layout().parameters()[i], fill));
   }
   const bool made = config.model.pretrained.empty() || weights.has_value();
-  return made ? FirstParameters::kMade : FirstParameters::kPlaceholder;
+  return made ? FirstParameters::kMade : FirstParameters::kToBeReplaced;
 }
 
 }  // namespace interlude

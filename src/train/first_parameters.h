@@ -9,9 +9,9 @@
 namespace interlude {
 
 enum class FirstParameters {
-  kMade,         // they are what the configuration says
-  kPlaceholder,  // config.model.pretrained is not on this machine: they are the seed's, and are to
-                 // be replaced by another worker's
+  kMade,          // they are what the configuration says
+  kToBeReplaced,  // config.model.pretrained is not on this machine: they are the seed's, and are to
+                  // be replaced by another worker's
 };
 
 /// Fills `parameters`, laid out by ModelLayout(config), and logs what became of pretrained weights.

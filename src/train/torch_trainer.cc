@@ -80,13 +80,13 @@ class TorchTrainer final : public LocalTrainer {
   std::span<float> parameters() override { return parameters_.span(); }
 
   bool MayProvideBase() const override {
-    return first_parameters_ != FirstParameters::kPlaceholder;
+    return first_parameters_ != FirstParameters::kToBeReplaced;
   }
 
   DataFacts data_facts() const override {
     const PixelStatistics& statistics = pictures_->transform().statistics();
     const auto channels = static_cast<std::ptrdiff_t>(config_.model.channels);
-    return {.classes = pictures_->data().classes,
+    return {.classes = CleanClassNames(pictures_->data().classes),
             .mean = {statistics.mean.begin(), statistics.mean.begin() + channels},
             .deviation = {statistics.deviation.begin(), statistics.deviation.begin() + channels}};
   }

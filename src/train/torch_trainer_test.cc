@@ -274,13 +274,13 @@ TEST_P(PretrainedTrainerTest, TheFilesValuesAreTheFirstParametersHereAndOnADevic
   EXPECT_EQ(Train(*Make(), 0).mean_loss, loss);
 }
 
-TEST_P(PretrainedTrainerTest, WithoutTheFileTheParametersAreAPlaceholder) {
+TEST_P(PretrainedTrainerTest, WithoutTheFileTheParametersAreToBeReplaced) {
   EXPECT_FALSE(Make()->MayProvideBase());
   config_.model.pretrained.clear();
   EXPECT_TRUE(Make()->MayProvideBase());
 }
 
-TEST_P(PretrainedTrainerTest, ADamagedFileIsAnErrorAndNoPlaceholder) {
+TEST_P(PretrainedTrainerTest, ADamagedFileIsAnErrorAndNotToBeReplaced) {
   WriteFile();
   std::filesystem::resize_file(config_.model.pretrained, 1000);
   EXPECT_EQ(FactoryError().code(), StatusCode::kDataLoss);

@@ -100,7 +100,7 @@ void Fill(const BaseOfferMessage& message, v1::WorkerMessage& proto) {
   for (const Hash128& hash : message.chunk_hashes) *offer.add_chunk_hashes() = ToProto(hash);
   FillAccount(message.account, *offer.mutable_account());
   offer.set_threads(message.threads);
-  offer.set_is_placeholder(!message.may_provide);
+  offer.set_cannot_provide(!message.may_provide);
   FillData(message.data, offer);
 }
 
@@ -141,7 +141,7 @@ StatusOr<BaseOfferMessage> Read(const v1::BaseOffer& proto) {
   INTERLUDE_ASSIGN_OR_RETURN(message.account, ReadAccount(proto.account()));
   INTERLUDE_RETURN_IF_ERROR(CheckRange("threads", proto.threads(), 0, kMostCores));
   message.threads = proto.threads();
-  message.may_provide = !proto.is_placeholder();
+  message.may_provide = !proto.cannot_provide();
   INTERLUDE_ASSIGN_OR_RETURN(message.data, ReadData(proto));
   return message;
 }
