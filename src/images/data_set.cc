@@ -69,6 +69,10 @@ void WarnOfUnseenClasses(const DataSet& set) {
 
 }  // namespace
 
+bool HasPictureFiles(std::string_view data_name) {
+  return data_name == "pets" || data_name == "folder" || data_name == "csv";
+}
+
 StatusOr<DataSet> LoadDataSet(const DataConfig& config) {
   INTERLUDE_ASSIGN_OR_RETURN(DataSet set, LoadWhole(config));
   if (set.train.size() == 0 || set.test.size() == 0) {

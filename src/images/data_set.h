@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -58,6 +59,10 @@ struct DataSet {
   /// Whether the pictures are files that must be decoded.
   bool in_files() const { return !train.files.empty(); }
 };
+
+/// Whether the pictures of a data set that data.name names are files, one for each; else a few
+/// files hold all their pixels.
+bool HasPictureFiles(std::string_view data_name);
 
 /// Lists the data set that `config` names, and reads those whose pixels lie in a few files of their
 /// own. The order of the samples follows from names and lists alone. Keeps the first train_limit

@@ -16,14 +16,6 @@ constexpr size_t kMostFiles = 100'000'000;
 constexpr std::string_view kEndings[] = {".jpg", ".jpeg", ".jpe", ".png",
                                          ".gif", ".webp", ".tif", ".tiff"};
 
-bool HasPictureEnding(const std::string& name) {
-  const size_t dot = name.rfind('.');
-  if (dot == std::string::npos) return false;
-  std::string ending = name.substr(dot);
-  for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return std::ranges::find(kEndings, ending) != std::end(kEndings);
-}
-
 /// Names in a folder, sorted bytewise, without hidden ones. Folders alone, or files alone; links
 /// count as what they lead to.
 StatusOr<std::vector<std::string>> NamesIn(const std::string& folder, bool folders) {
@@ -79,6 +71,14 @@ StatusOr<std::optional<std::string>> TestFolder(const std::string& directory) {
 }
 
 }  // namespace
+
+bool HasPictureEnding(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return false;
+  std::string ending = name.substr(dot);
+  for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return std::ranges::find(kEndings, ending) != std::end(kEndings);
+}
 
 StatusOr<DataSet> ListFolders(const DataConfig& config) {
   DataSet set{.statistics = kImageNetStatistics};

@@ -34,6 +34,10 @@ StatusOr<DataSet> ListFolders(const DataConfig& config);
 /// data.train_csv and data.test_csv: a path and a label a line.
 StatusOr<DataSet> ListCsv(const DataConfig& config);
 
+/// Whether a file of this name is taken for a picture where a folder is listed, by the name's
+/// ending.
+bool HasPictureEnding(const std::string& name);
+
 /// Moves `share` of each class's samples, at least one where it has two, from `all` to the test
 /// part. Which ones follows from their order and number alone, not from the run's seed, so that
 /// every worker and every run score the same. Both parts keep the order.

@@ -220,5 +220,12 @@ TEST(SharedPets, AreListedWhole) {
 }
 #endif
 
+TEST(HasPictureFiles, IsWhatTheLayoutsGive) {
+  for (const char* name : {"folder", "csv", "pets"}) EXPECT_TRUE(HasPictureFiles(name)) << name;
+  for (const char* name : {"fashion_mnist", "mnist", "cifar10", "cifar100", ""}) {
+    EXPECT_FALSE(HasPictureFiles(name)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace interlude

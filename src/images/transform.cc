@@ -69,16 +69,21 @@ PictureBox RandomBox(const AugmentConfig& augment, uint32_t width, uint32_t heig
 }
 
 TransformOptions MakeTransformOptions(const RunConfig& config, const DataSet& data) {
+  return MakeTransformOptions(config, data.statistics, data.in_files());
+}
+
+TransformOptions MakeTransformOptions(const RunConfig& config, const PixelStatistics& data,
+                                      bool in_files) {
   const AugmentConfig& augment = config.augment;
   TransformOptions options{.size = config.model.image_size,
                            .channels = config.model.channels,
                            .seed = config.seed,
                            .augment = augment,
-                           .statistics = data.statistics,
+                           .statistics = data,
                            .eval_crop = augment.eval_crop};
   if (augment.normalize == NormalizeKind::kImageNet) options.statistics = kImageNetStatistics;
   if (augment.normalize == NormalizeKind::kHalf) options.statistics = kHalfStatistics;
-  if (options.eval_crop == 0) options.eval_crop = data.in_files() ? kPhotographEvalCrop : 1;
+  if (options.eval_crop == 0) options.eval_crop = in_files ? kPhotographEvalCrop : 1;
   return options;
 }
 

@@ -25,7 +25,10 @@ struct TransformOptions {
   double eval_crop = 1;  // share of the shorter side that evaluation sees
 };
 
-/// The options that a run's description asks for.
+/// The options that a run's description asks for, where `data` and `in_files` are what its data set
+/// has: the statistics, and whether the pictures are files.
+TransformOptions MakeTransformOptions(const RunConfig& config, const PixelStatistics& data,
+                                      bool in_files);
 TransformOptions MakeTransformOptions(const RunConfig& config, const DataSet& data);
 
 /// Memory that transforms reuse.
