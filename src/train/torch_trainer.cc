@@ -1,10 +1,8 @@
 #include <ATen/ATen.h>
-#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <exception>
 #include <utility>
 
 #include "images/image_pipeline.h"
@@ -14,6 +12,7 @@
 #include "train/device_model_copy.h"
 #include "train/first_parameters.h"
 #include "train/gradient.h"
+#include "train/loaded_images.h"
 #include "train/local_optimizer.h"
 #include "train/models.h"
 #include "train/non_finite.h"
@@ -23,25 +22,11 @@
 #include "train/tensor_non_finite.h"
 #include "train/torch_setup.h"
 #include "train/trainer_factory.h"
+#include "train/without_exceptions.h"
 
 namespace interlude {
 
 namespace {
-
-constexpr uint64_t kEvaluationBatch = 250;
-constexpr uint64_t kEvaluationElements = uint64_t{1} << 23;  // of large pictures fewer at a time
-
-// Where LibTorch's exceptions end: whatever `body` throws becomes a Status.
-template <typename Body>
-auto WithoutExceptions(Body&& body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const c10::Error& error) {
-    return InternalError("LibTorch: {}", error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return InternalError("LibTorch: {}", error.what());
-  }
-}
 
 Status CheckFit(const ModelConfig& model, const DataSet& data) {
   if (model.classes != data.classes.size()) {
@@ -181,15 +166,10 @@ class TorchTrainer final : public LocalTrainer {
 
   StatusOr<Batch> Take(BatchLoader& loader) const {
     INTERLUDE_ASSIGN_OR_RETURN(LoadedBatch taken, loader.Take());
-    const auto loaded = std::make_shared<LoadedBatch>(std::move(taken));
-    const auto count = static_cast<int64_t>(loaded->labels().size());
-    const int64_t side = config_.model.image_size;
-    // The tensor keeps the loader's memory as long as it is used.
-    const at::Tensor images = at::from_blob(
-        loaded->images().data(), {count, config_.model.channels, side, side}, [loaded](void*) {},
-        at::kFloat);
-    const at::Tensor labels = at::empty({count}, at::kLong);
-    std::ranges::copy(loaded->labels(), labels.data_ptr<int64_t>());
+    const at::Tensor labels = at::empty({static_cast<int64_t>(taken.labels().size())}, at::kLong);
+    std::ranges::copy(taken.labels(), labels.data_ptr<int64_t>());
+    const at::Tensor images =
+        ImagesOf(std::move(taken), config_.model.channels, config_.model.image_size);
     return Batch{.images = images.to(device_.device), .labels = labels.to(device_.device)};
   }
 
@@ -230,8 +210,7 @@ class TorchTrainer final : public LocalTrainer {
   StatusOr<EvaluationResult> Score(uint32_t part, uint32_t parts) {
     const at::NoGradGuard no_gradient;
     const auto loader = pictures_->MakeEvaluationLoader();
-    const uint64_t most = std::clamp<uint64_t>(
-        kEvaluationElements / pictures_->transform().elements(), 1, kEvaluationBatch);
+    const uint64_t most = EvaluationBatch(pictures_->transform().elements());
     for (uint64_t next = part; next < pictures_->data().test.size();) {
       BatchRequest request{.training = false};
       for (; next < pictures_->data().test.size() && request.samples.size() < most; next += parts) {
