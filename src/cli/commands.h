@@ -12,6 +12,7 @@ void AddRunCommand(CLI::App& app, Action& chosen);          // run_command.cc
 void AddCoordinatorCommand(CLI::App& app, Action& chosen);  // coordinator_command.cc
 void AddWorkerCommand(CLI::App& app, Action& chosen);       // worker_command.cc
 void AddEvaluateCommand(CLI::App& app, Action& chosen);     // evaluate_command.cc
+void AddPredictCommand(CLI::App& app, Action& chosen);      // predict_command.cc
 void AddReportCommand(CLI::App& app, Action& chosen);       // report_command.cc
 void AddTraceCommand(CLI::App& app, Action& chosen);        // trace_command.cc
 void AddBenchCommand(CLI::App& app, Action& chosen);        // bench_command.cc

@@ -5,13 +5,14 @@
 namespace interlude {
 
 void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
-  app.add_option("MODEL", options.model, "A model.safetensors that a run has saved")
+  app.add_option("MODEL", options.model,
+                 "A model.safetensors that a run has saved; of a run's directory its best model")
       ->type_name("MODEL")
       ->required();
   app.add_option("--data", options.data,
                  "Directory of the data set, where it is another than in the model's run")
       ->type_name("DIR");
-  AddSettingsOption(app, options.settings);
+  AddSettingsOption(app, options.settings)->allow_extra_args(false);
   AddThreadsOption(app, options.threads, "Threads; without it the usable cores");
   app.add_flag("--json", options.json, "One line of JSON with every class and every confused pair");
   app.footer(

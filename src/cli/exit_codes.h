@@ -11,6 +11,8 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 /// The run finished, but not with all the workers it began with.
 inline constexpr int kExitWorkerLost = 3;
+/// `predict` is done, but some files or folders could not be read.
+inline constexpr int kExitFilesSkipped = 3;
 /// Ended early by SIGINT, SIGTERM or SIGHUP.
 inline constexpr int kExitInterrupted = 130;
 

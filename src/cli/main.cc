@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   interlude::AddCoordinatorCommand(app, chosen);
   interlude::AddWorkerCommand(app, chosen);
   interlude::AddEvaluateCommand(app, chosen);
+  interlude::AddPredictCommand(app, chosen);
   interlude::AddReportCommand(app, chosen);
   interlude::AddTraceCommand(app, chosen);
   interlude::AddBenchCommand(app, chosen);
@@ -19,7 +20,7 @@ int main(int argc, char** argv) {
   interlude::AddModelCommand(app, chosen);
   interlude::AddKeysCommand(app, chosen);
   interlude::AddDoctorCommand(app, chosen);
-  for (const char* name : {"run", "coordinator", "worker", "evaluate", "keys"})
+  for (const char* name : {"run", "coordinator", "worker", "evaluate", "predict", "keys"})
     app.get_subcommand(name)->group("Train");
   for (const char* name : {"doctor", "report", "trace", "journal", "bench", "config", "model"})
     app.get_subcommand(name)->group("Look");
@@ -29,7 +30,7 @@ int main(int argc, char** argv) {
       "interlude SUBCOMMAND --help explains each.\n\n"
       "Exit status: 0 all well; 1 failed; 2 wrong command line, configuration or directory; 3 "
       "finished, but a\n"
-      "worker was lost; 130 interrupted.");
+      "worker was lost, or a file could not be read; 130 interrupted.");
   return interlude::RunApp(
       app, [&] { return chosen(); }, argc, argv);
 }

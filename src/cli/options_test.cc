@@ -7,6 +7,7 @@
 
 #include "cli/app.h"
 #include "cli/exit_codes.h"
+#include "cli/predict_options.h"
 #include "cli/run_options.h"
 #include "ledger/run_database.h"
 
@@ -29,6 +30,9 @@ class OptionsTest : public testing::Test {
     CLI::App* worker = app_.add_subcommand("worker", "");
     AddWorkerOptions(*worker, worker_);
     worker->callback([this] { chosen_ = [] { return 43; }; });
+    CLI::App* predict = app_.add_subcommand("predict", "");
+    AddPredictOptions(*predict, predict_);
+    predict->callback([this] { chosen_ = [] { return 44; }; });
     app_.require_subcommand(1);
   }
 
@@ -52,6 +56,7 @@ class OptionsTest : public testing::Test {
   CLI::App app_{"", "interlude"};
   RunOptions run_;
   WorkerCommandOptions worker_;
+  PredictCommandOptions predict_;
   Action chosen_;
   std::string directory_;
   std::string error_;
@@ -121,6 +126,39 @@ TEST_F(OptionsTest, AWorkersCommandGivesTheSameOptions) {
               ElementsAre("w", "--coordinator", "h:1", "--keys", "some keys"));
   EXPECT_THAT(WorkerCommand("w", {.coordinator = "h:1", .security = {.insecure = true}}),
               ElementsAre("w", "--coordinator", "h:1", "--insecure"));
+}
+
+TEST_F(OptionsTest, PredictTakesAModelThenFilesAndGivesTheSameOptionsOn) {
+  EXPECT_EQ(Run({"predict", "runs/1", "a.jpg", "-", "b c"}), 44);
+  EXPECT_EQ(predict_.model, "runs/1");
+  EXPECT_THAT(PredictCommand("w", predict_),
+              ElementsAre("w", "predict", "--top", "5", "--", "runs/1", "a.jpg", "-", "b c"));
+  EXPECT_EQ(Run({"predict", "--top", "2", "--batch", "9", "--set", "train.device=cpu", "runs/2",
+                 "a.jpg", "--set", "data.prefetch=3", "b.jpg"}),
+            44);
+  const auto command = PredictCommand("w", predict_);
+  EXPECT_THAT(command,
+              ElementsAre("w", "predict", "--top", "2", "--batch", "9", "--set", "train.device=cpu",
+                          "--set", "data.prefetch=3", "--", "runs/2", "a.jpg", "b.jpg"));
+  const auto again = predict_;
+  std::vector<const char*> words;
+  for (size_t i = 1; i < command.size(); ++i) words.push_back(command[i].c_str());
+  EXPECT_EQ(Run(words), 44);
+  EXPECT_EQ(PredictCommand("w", predict_), PredictCommand("w", again));
+  EXPECT_EQ(Run({"predict", "--threads", "3", "--json", "--set", "seed=1", "--", "m", "-x.jpg"}),
+            44);
+  EXPECT_THAT(PredictCommand("w", predict_),
+              ElementsAre("w", "predict", "--top", "2", "--batch", "9", "--set", "seed=1",
+                          "--threads", "3", "--json", "--", "m", "-x.jpg"));
+}
+
+TEST_F(OptionsTest, PredictRefusesWhatItCannotDo) {
+  EXPECT_EQ(Run({"predict", "m"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("FILE is required"));
+  EXPECT_EQ(Run({"predict", "m", "f", "--json", "--csv"}), kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("--csv"));
+  EXPECT_EQ(Run({"predict", "m", "f", "--top", "0"}), kExitUsage);
+  EXPECT_EQ(Run({"predict", "m", "f", "--batch", "0"}), kExitUsage);
 }
 
 TEST_F(OptionsTest, KeysAndInsecureContradictEachOther) {

@@ -65,9 +65,10 @@ void AddThreadsOption(CLI::App& app, int& threads, const std::string& help) {
       ->check(CLI::Range(1, kMostThreads).description(""));
 }
 
-void AddSettingsOption(CLI::App& app, std::vector<std::string>& settings) {
-  app.add_option("--set", settings,
-                 "Change a key of the configuration, such as round.rounds=3; may be repeated")
+CLI::Option* AddSettingsOption(CLI::App& app, std::vector<std::string>& settings) {
+  return app
+      .add_option("--set", settings,
+                  "Change a key of the configuration, such as round.rounds=3; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1, -1);
 }

@@ -20,8 +20,9 @@ struct ConfigOptions {
 
 /// --threads
 void AddThreadsOption(CLI::App& app, int& threads, const std::string& help);
-/// --set
-void AddSettingsOption(CLI::App& app, std::vector<std::string>& settings);
+/// --set, which takes all that follows up to the next option; with allow_extra_args(false) one
+/// setting, so that something else may follow.
+CLI::Option* AddSettingsOption(CLI::App& app, std::vector<std::string>& settings);
 
 /// Reads the file and applies the settings. NotFound and the like name the file; else
 /// ParseRunConfig's errors.

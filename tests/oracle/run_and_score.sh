@@ -9,4 +9,4 @@ trap 'rm -rf "${directory}"' EXIT
   --set round.rounds=2 --set round.local_steps=10 --set data.train_limit=4000 --set data.test_limit=1000 \
   --set round.evaluate_every=0 --set train.warmup_steps=2
 /usr/bin/python3 "${here}/score_vit.py" "${directory}/run" \
-  "$(sed -n 's/^heads *= *\([0-9]*\).*/\1/p' "${here}/../../examples/fashion_mnist.toml")" 1000
+  "$(sed -n 's/^heads *= *\([0-9]*\).*/\1/p' "${here}/../../examples/fashion_mnist.toml")" 1000 "$1"

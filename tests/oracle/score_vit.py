@@ -1,16 +1,21 @@
 #!/usr/bin/python3
-"""Scores a finished run's model.safetensors with PyTorch's own modules and compares with what run.db says.
+"""Scores a finished run's model.safetensors with PyTorch's own modules and compares with what run.db says, and
+with what `interlude predict` says of the first pictures, written as files.
 
 Independent of interlude: it reads the file format by hand, builds the ViT from torch.nn, and takes names and
-shapes from the file alone. Exit 0: the same accuracy; 1: another one; 77: torch is not installed.
+shapes from the file alone. Exit 0: the same accuracy and probabilities; 1: others; 77: torch is not installed.
 
-Usage: score_vit.py RUN_DIRECTORY HEADS [TEST_SAMPLES]
+Usage: score_vit.py RUN_DIRECTORY HEADS TEST_SAMPLES PATH_OF_INTERLUDE
 """
 import gzip
 import json
+import os
 import sqlite3
 import struct
+import subprocess
 import sys
+import tempfile
+import zlib
 
 try:
     import numpy as np
@@ -24,6 +29,8 @@ DATA = "/usr/share/datasets/fashion-mnist"
 MEAN, DEVIATION = 0.2860, 0.3530
 # Sums in another order round differently; a sample whose two best classes are that near may flip.
 TOLERATED_FLIPS = 1
+PREDICTED = 200
+TOLERATED_DIFFERENCE = 1e-5
 
 
 def read_safetensors(path):
@@ -110,9 +117,38 @@ def load(model, tensors):
     assert used == set(tensors), f"tensors that Hugging Face's ViT does not have: {set(tensors) - used}"
 
 
+def png(pixels):
+    """A gray picture as a PNG file."""
+    height, width = pixels.shape
+    rows = b"".join(b"\0" + pixels[y].tobytes() for y in range(height))
+
+    def part(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", header) + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b"")
+
+
+def predicted(program, model, pixels):
+    """What `interlude predict` says: the probability of each class of each picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = [os.path.join(folder, f"{i:05}.png") for i in range(len(pixels))]
+        for name, picture in zip(names, pixels):
+            with open(name, "wb") as file:
+                file.write(png(picture))
+        lines = subprocess.run([program, "predict", "--json", "--top", "1000", model, folder], check=True,
+                               stdout=subprocess.PIPE).stdout.splitlines()
+    said = [json.loads(line) for line in lines]
+    assert [one["file"] for one in said] == names
+    for one in said:
+        order = [entry["probability"] for entry in one["top"]]
+        assert order == sorted(order, reverse=True)
+    by_label = [sorted(one["top"], key=lambda entry: entry["label"]) for one in said]
+    return torch.tensor([[entry["probability"] for entry in one] for one in by_label], dtype=torch.float64)
+
+
 def main():
-    directory, heads = sys.argv[1], int(sys.argv[2])
-    limit = int(sys.argv[3]) if len(sys.argv) > 3 else 10000
+    directory, heads, limit, program = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     torch.set_num_threads(1)
     tensors = read_safetensors(directory + "/model.safetensors")
     model = Vit(tensors, heads).eval()
@@ -121,7 +157,8 @@ def main():
     labels = torch.from_numpy(read_idx(DATA + "/t10k-labels-idx1-ubyte.gz", 8)[:limit].astype(np.int64))
     images = (torch.from_numpy(pixels.astype(np.float32)) / 255 - MEAN) / DEVIATION
     with torch.no_grad():
-        guesses = torch.cat([model(part).argmax(1) for part in images.split(500)])
+        logits = torch.cat([model(part) for part in images.split(500)])
+    guesses = logits.argmax(1)
     correct = int((guesses == labels).sum())
 
     database = sqlite3.connect(f"file:{directory}/run.db?mode=ro", uri=True)
@@ -130,6 +167,12 @@ def main():
     print(f"PyTorch: {correct} of {len(labels)} right; run.db: {recorded} of {samples}")
     if samples != len(labels) or abs(correct - recorded) > TOLERATED_FLIPS:
         sys.exit("the accuracies differ")
+
+    ours = predicted(program, directory + "/model.safetensors", pixels[:PREDICTED, 0])
+    difference = float((ours - logits[:PREDICTED].double().softmax(1)).abs().max())
+    print(f"predictions of {len(ours)} files: no probability differs by more than {difference:.2g}")
+    if difference > TOLERATED_DIFFERENCE:
+        sys.exit("the probabilities differ")
 
 
 main()

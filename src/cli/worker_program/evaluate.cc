@@ -64,11 +64,6 @@ int EvaluateSavedModel(const EvaluateOptions& options) {
   if (!model.ok()) return Fail(model.status(), kExitUsage);
   const auto config = ConfigOf(*model, options);
   if (!config.ok()) return Fail(config.status(), kExitUsage);
-  if (config->model.kind == ModelKind::kSynthetic) {
-    return Fail(
-        InvalidArgumentError("{} is a synthetic model, which tells nothing apart", options.model),
-        kExitUsage);
-  }
   const int threads =
       options.threads > 0 ? options.threads : std::max(1, ReadCpuLimits().UsableCores());
   const auto evaluation = Score(*model, *config, threads);

@@ -12,6 +12,7 @@
 #include "cli/run_options.h"
 #include "cli/stop_signals.h"
 #include "cli/worker_program/evaluate.h"
+#include "cli/worker_program/predict.h"
 #include "cli/worker_program/trainers.h"
 #include "worker/synthetic_trainer.h"
 #include "worker/worker.h"
@@ -76,11 +77,20 @@ int Evaluate(int argc, char** argv) {
       app, [&] { return interlude::EvaluateSavedModel(options); }, argc, argv);
 }
 
+int Predict(int argc, char** argv) {
+  CLI::App app{"What a saved model sees on pictures.", "interlude-worker predict"};
+  interlude::PredictCommandOptions options;
+  interlude::AddPredictOptions(app, options);
+  return interlude::RunApp(
+      app, [&] { return interlude::PredictFiles(options); }, argc, argv);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   interlude::PrepareProcess(argv);
   if (argc > 1 && std::string_view(argv[1]) == "evaluate") return Evaluate(argc - 1, argv + 1);
+  if (argc > 1 && std::string_view(argv[1]) == "predict") return Predict(argc - 1, argv + 1);
   CLI::App app{"One worker of a run; the coordinator tells it what to train.", "interlude-worker"};
   interlude::WorkerCommandOptions options;
   interlude::AddWorkerOptions(app, options);

@@ -7,7 +7,9 @@
 
 #include "base/status.h"
 #include "config/run_config.h"
+#include "ledger/data_facts.h"
 #include "protocol/types.h"
+#include "train/predictor.h"
 #include "worker/local_trainer.h"
 
 namespace interlude {
@@ -22,5 +24,9 @@ std::string BlasLine();
 /// The trainer of a model that is not synthetic. See train/trainer_factory.h.
 StatusOr<std::unique_ptr<LocalTrainer>> CreateModelTrainer(const RunConfig& config, WorkerId worker,
                                                            uint32_t workers, int threads);
+
+/// See train/predictor.h.
+StatusOr<std::unique_ptr<Predictor>> CreateModelPredictor(const RunConfig& config,
+                                                          const DataFacts& data, int threads);
 
 }  // namespace interlude

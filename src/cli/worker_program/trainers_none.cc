@@ -14,4 +14,9 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateModelTrainer(const RunConfig&, Wor
       "-DINTERLUDE_TRAIN=ON");
 }
 
+StatusOr<std::unique_ptr<Predictor>> CreateModelPredictor(const RunConfig&, const DataFacts&, int) {
+  return UnimplementedError(
+      "this interlude-worker was built without LibTorch; build with -DINTERLUDE_TRAIN=ON");
+}
+
 }  // namespace interlude

@@ -11,4 +11,9 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateModelTrainer(const RunConfig& conf
   return CreateTorchTrainer(config, static_cast<uint32_t>(worker), workers, threads);
 }
 
+StatusOr<std::unique_ptr<Predictor>> CreateModelPredictor(const RunConfig& config,
+                                                          const DataFacts& data, int threads) {
+  return CreateTorchPredictor(config, data, threads);
+}
+
 }  // namespace interlude

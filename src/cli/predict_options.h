@@ -1,0 +1,29 @@
+// The command line of `interlude predict`, which becomes `interlude-worker predict`: LibTorch is
+// there.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace interlude {
+
+struct PredictCommandOptions {
+  std::string model;
+  std::vector<std::string> files;  // or folders; "-": a list on stdin
+  std::vector<std::string> settings;
+  uint32_t top = 5;
+  uint32_t batch = 0;  // 0: not given
+  int threads = 0;     // 0: the usable cores
+  bool json = false;
+  bool csv = false;
+};
+
+/// MODEL FILE... --top --batch --threads --set --json --csv
+void AddPredictOptions(CLI::App& app, PredictCommandOptions& options);
+/// The command line of `program` that gives these options.
+std::vector<std::string> PredictCommand(const std::string& program,
+                                        const PredictCommandOptions& options);
+
+}  // namespace interlude
