@@ -9,7 +9,6 @@
 namespace interlude {
 namespace {
 
-constexpr Wide kNever = Wide{1} << 120;
 
 /// Of `activity.after` the one that ended last; nothing where it is after nothing.
 std::optional<uint32_t> LastBefore(const ActivityGraph& graph, const Activity& activity) {
@@ -20,11 +19,59 @@ std::optional<uint32_t> LastBefore(const ActivityGraph& graph, const Activity& a
   return last;
 }
 
-void CheckOrder(const Activity& activity, size_t place) {
-  for (const uint32_t before : activity.after) {
-    INTERLUDE_CHECK(before < place, "activity {} is after {}, which stands behind it", place,
-                    before);
+void CheckOrder(uint32_t before, size_t place) {
+  INTERLUDE_CHECK(before < place, "activity {} is after {}, which stands behind it", place, before);
+}
+
+/// When all in `activity.after` have ended.
+int64_t ReadyAt(const ActivityGraph& graph, const Activity& activity) {
+  int64_t ready = std::numeric_limits<int64_t>::min();
+  for (const uint32_t before : activity.after) ready = std::max(ready, graph[before].end_ns);
+  return ready;
+}
+
+/// `a` and `b` are not negative.
+int64_t SlackSum(int64_t a, uint64_t b) {
+  return b < static_cast<uint64_t>(kUnlimitedSlack - a) ? a + static_cast<int64_t>(b)
+                                                        : kUnlimitedSlack;
+}
+
+/// See GraphTimes::Recompute. Nothing where sums leave `Sum`, as those of nonsense times do.
+template <typename Sum>
+std::optional<Sum> EndWith(const ActivityGraph& graph, uint32_t last,
+                           const std::vector<int64_t>& durations_ns) {
+  bool fits = true;
+  const auto plus = [&fits](Sum a, Sum b) {
+    Sum sum = 0;
+    fits &= !__builtin_add_overflow(a, b, &sum);
+    return sum;
+  };
+  const auto minus = [&fits](Sum a, Sum b) {
+    Sum difference = 0;
+    fits &= !__builtin_sub_overflow(a, b, &difference);
+    return difference;
+  };
+  std::vector<Sum> ends(size_t{last} + 1);
+  uint32_t place = 0;
+  // Before the first other duration all end when they did: that is what lags are.
+  for (; place <= last; ++place) {
+    if (durations_ns[place] != graph[place].end_ns - graph[place].begin_ns) break;
+    ends[place] = graph[place].end_ns;
   }
+  for (; place <= last; ++place) {
+    const Activity& activity = graph[place];
+    Sum begin = activity.begin_ns;
+    if (!activity.after.empty()) {
+      Sum ready = ends[activity.after.front()];
+      for (const uint32_t before : activity.after) {
+        CheckOrder(before, place);
+        ready = std::max(ready, ends[before]);
+      }
+      begin = plus(begin, minus(ready, ReadyAt(graph, activity)));
+    }
+    ends[place] = plus(begin, durations_ns[place]);
+  }
+  return fits ? std::optional(ends[last]) : std::nullopt;
 }
 
 /// Goes back in time, and lays down a piece wherever it has got further.
@@ -123,45 +170,32 @@ std::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last, i
   walk.BackTo(graph[here].end_ns, graph[here].end_clock, here, true);
   while (!walk.done()) {
     const Activity& activity = graph[here];
-    CheckOrder(activity, here);
     walk.BackTo(activity.begin_ns, activity.begin_clock, here, false);
     const std::optional<uint32_t> before = LastBefore(graph, activity);
     if (!before) {
       walk.BackTo(begin_ns, kNoWorker, here, true);
       break;
     }
+    CheckOrder(*before, here);
     walk.BackTo(graph[*before].end_ns, graph[*before].end_clock, here, true, before);
     here = *before;
   }
   return walk.Take();
 }
 
-GraphTimes::GraphTimes(const ActivityGraph& graph, uint32_t last) : graph_(graph), last_(last) {
-  lags_.reserve(graph.size());
-  for (size_t place = 0; place < graph.size(); ++place) {
-    const Activity& activity = graph[place];
-    CheckOrder(activity, place);
-    int64_t ready = std::numeric_limits<int64_t>::min();
-    for (const uint32_t before : activity.after) ready = std::max(ready, graph[before].end_ns);
-    const Wide begin = activity.begin_ns;
-    lags_.push_back(activity.after.empty() ? begin : begin - ready);
-  }
-}
-
 std::vector<int64_t> GraphTimes::Slack() const {
-  std::vector<Wide> latest_end(graph_.size(), kNever);
-  latest_end[last_] = graph_[last_].end_ns;
-  for (uint32_t place = last_ + 1; place-- > 0;) {
-    const Activity& activity = graph_[place];
-    if (latest_end[place] == kNever) continue;
-    const Wide latest_begin = latest_end[place] - (Wide{activity.end_ns} - activity.begin_ns);
-    const Wide needed = latest_begin - lags_[place];
-    for (const uint32_t before : activity.after)
-      latest_end[before] = std::min(latest_end[before], needed);
-  }
   std::vector<int64_t> slack(graph_.size(), kUnlimitedSlack);
-  for (size_t i = 0; i < graph_.size(); ++i) {
-    if (latest_end[i] != kNever) slack[i] = Narrow(latest_end[i] - graph_[i].end_ns);
+  slack[last_] = 0;
+  for (uint32_t place = last_ + 1; place-- > 0;) {
+    if (slack[place] == kUnlimitedSlack) continue;
+    const Activity& activity = graph_[place];
+    const auto ready = static_cast<uint64_t>(ReadyAt(graph_, activity));
+    for (const uint32_t before : activity.after) {
+      CheckOrder(before, place);
+      // It could have ended as late as the last of them, and this one later besides.
+      const uint64_t earlier = ready - static_cast<uint64_t>(graph_[before].end_ns);
+      slack[before] = std::min(slack[before], SlackSum(slack[place], earlier));
+    }
   }
   return slack;
 }
@@ -169,20 +203,8 @@ std::vector<int64_t> GraphTimes::Slack() const {
 int64_t GraphTimes::Recompute(const std::vector<int64_t>& durations_ns) const {
   INTERLUDE_CHECK(durations_ns.size() == graph_.size(), "{} durations for {} activities",
                   durations_ns.size(), graph_.size());
-  const auto as_it_was = [&](size_t place) {
-    return durations_ns[place] == graph_[place].end_ns - graph_[place].begin_ns;
-  };
-  std::vector<Wide> ends(size_t{last_} + 1);
-  uint32_t place = 0;
-  // Before the first other duration all ended when it did: that is what lags are.
-  for (; place <= last_ && as_it_was(place); ++place) ends[place] = graph_[place].end_ns;
-  for (; place <= last_; ++place) {
-    const Places& after = graph_[place].after;
-    Wide ready = after.empty() ? Wide{0} : ends[after.front()];
-    for (const uint32_t before : after) ready = std::max(ready, ends[before]);
-    ends[place] = ready + lags_[place] + durations_ns[place];
-  }
-  return Narrow(ends[last_]);
+  if (const auto end = EndWith<int64_t>(graph_, last_, durations_ns)) return *end;
+  return Narrow(*EndWith<Wide>(graph_, last_, durations_ns));
 }
 
 }  // namespace interlude

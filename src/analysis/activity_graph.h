@@ -96,11 +96,12 @@ std::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last, i
 /// The slack of what `last` does not depend on.
 inline constexpr int64_t kUnlimitedSlack = std::numeric_limits<int64_t>::max();
 
-/// What follows from all lags of a graph, which are found once.
+/// What follows from all lags of a graph. Exact whatever its times are: a slack beyond 64 bits is
+/// kUnlimitedSlack, a time the nearest that they hold.
 class GraphTimes {
  public:
   /// The graph outlives it.
-  GraphTimes(const ActivityGraph& graph, uint32_t last);
+  GraphTimes(const ActivityGraph& graph, uint32_t last) : graph_(graph), last_(last) {}
 
   /// For each activity: by how much it could have ended later without `last` ending later, all lags
   /// and other durations as they were ("total float" in network planning).
@@ -111,11 +112,8 @@ class GraphTimes {
   int64_t Recompute(const std::vector<int64_t>& durations_ns) const;
 
  private:
-  /// Sums along a path of nonsense times leave 64 bits.
-  using Wide = __int128;
   const ActivityGraph& graph_;
   const uint32_t last_;
-  std::vector<Wide> lags_;  // of what is after nothing: its begin
 };
 
 }  // namespace interlude

@@ -61,6 +61,7 @@ class MergeGate {
   /// `decided_ns`: from when it is known who had come.
   Places OfChunk(uint32_t chunk, int64_t decided_ns, int64_t begin_ns) const {
     Places after;
+    after.reserve(workers_.size() + 2);  // the ledger, a thread
     for (const WorkerParts& parts : workers_) {
       const MaybeActivity came = parts.received.FirstOfChunk(chunk);
       if (came && builder_.EndOf(*came) <= decided_ns) {
@@ -113,6 +114,7 @@ uint32_t AddDecision(const ChunkStamp& stamp, Places after, GraphBuilder& builde
 
 void AddPosts(const std::vector<ChunkStamp>& stamps, GraphBuilder& builder,
               CoordinatorParts& parts) {
+  parts.posted.Expect(stamps.size());
   for (const ChunkStamp& stamp : stamps) {
     const MaybeActivity ready =
         parts.barrier ? parts.all_merged : parts.merged.OfChunk(stamp.chunk, stamp.begin_ns);
@@ -123,7 +125,7 @@ void AddPosts(const std::vector<ChunkStamp>& stamps, GraphBuilder& builder,
 
 /// When the worker's call for the sync delta came.
 MaybeActivity AddAsk(const PhaseTimes& times, GraphBuilder& builder, const WorkerParts& parts) {
-  const std::vector<ChunkStamp>& asks = times.Of(Phase::kAsk, parts.worker);
+  const std::span<const ChunkStamp> asks = times.Of(Phase::kAsk, parts.worker);
   if (asks.empty()) return std::nullopt;
   const MaybeActivity before = parts.barrier ? parts.uploaded.Last() : parts.trained;
   Activity ask = OfCoordinator(ActivityKind::kAsk, asks.front(), Known({before}));
@@ -185,7 +187,7 @@ Closings ClosingsOf(const RoundRecords& records) {
 }
 
 MaybeActivity AddLedger(const PhaseTimes& times, GraphBuilder& builder) {
-  const std::vector<ChunkStamp>& ledgers = times.Of(Phase::kLedger, kNoWorker);
+  const std::span<const ChunkStamp> ledgers = times.Of(Phase::kLedger, kNoWorker);
   if (ledgers.empty()) return std::nullopt;
   return builder.Add(OfCoordinator(ActivityKind::kLedger, ledgers.front()));
 }
@@ -197,6 +199,7 @@ void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
   const std::vector<ChunkStamp> merges = ByBegin(times.Of(Phase::kMerge, kNoWorker));
   PoolThreads pool(merges, parts.threads);
   Decisions decisions(times);
+  parts.merged.Expect(merges.size());
   MaybeActivity all;
   if (parts.barrier && !merges.empty()) all = builder.Join(gate.OfAll(merges.front().begin_ns));
   for (const ChunkStamp& stamp : merges) {
@@ -226,7 +229,9 @@ void AddSends(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
               const CoordinatorParts& coordinator, GraphBuilder& builder, WorkerParts& parts) {
   const MaybeActivity ask = AddAsk(times, builder, parts);
   MaybeActivity before;
-  for (const ChunkStamp& stamp : times.Of(Phase::kSend, parts.worker)) {
+  const std::span<const ChunkStamp> sends = times.Of(Phase::kSend, parts.worker);
+  parts.sent.Expect(sends.size());
+  for (const ChunkStamp& stamp : sends) {
     MaybeActivity ready = coordinator.posted.OfChunk(stamp.chunk, stamp.begin_ns);
     if (!ready) {
       ready = parts.barrier ? coordinator.all_merged

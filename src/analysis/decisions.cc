@@ -4,7 +4,9 @@
 
 namespace interlude {
 
-Decisions::Decisions(const PhaseTimes& times) : stamps_(times.Of(Phase::kDecide, kNoWorker)) {
+Decisions::Decisions(const PhaseTimes& times)  {
+  const std::span<const ChunkStamp> stamps = times.Of(Phase::kDecide, kNoWorker);
+  stamps_.assign(stamps.begin(), stamps.end());
   std::erase_if(stamps_, [](const ChunkStamp& stamp) { return stamp.chunk == kNoChunk; });
   std::stable_sort(stamps_.begin(), stamps_.end(),
                    [](const ChunkStamp& a, const ChunkStamp& b) { return a.chunk < b.chunk; });

@@ -10,8 +10,13 @@ namespace interlude {
 namespace {
 
 /// A kind of activity; of a link its two parts count each for itself.
-using Kind = std::pair<ActivityKind, bool>;
-using Sums = std::map<Kind, std::map<int32_t, Wide>>;
+constexpr size_t kKinds = 2 * kActivityKinds;
+size_t KindOf(const Activity& activity) {
+  return 2 * static_cast<size_t>(activity.kind) + (activity.flight ? 1 : 0);
+}
+
+using WorkerSums = std::map<int32_t, Wide>;
+using Sums = std::array<WorkerSums, kKinds>;
 
 /// Whether the activity would be shorter at a quicker worker.
 bool IsWork(const Activity& activity) {
@@ -24,20 +29,22 @@ int64_t DurationOf(const Activity& activity) { return activity.end_ns - activity
 
 Sums SumByWorker(const ActivityGraph& graph) {
   Sums sums;
-  std::array<Wide*, 2 * kActivityKinds> of_worker{};  // of the worker before, which is mostly this
+  std::array<Wide*, kKinds> of_worker{};  // of the worker before, which is mostly this
   int32_t worker = kNoWorker;
   for (const Activity& activity : graph) {
     if (!IsWork(activity)) continue;
     if (activity.worker != worker) of_worker.fill(nullptr);
     worker = activity.worker;
-    Wide*& sum = of_worker[2 * static_cast<size_t>(activity.kind) + (activity.flight ? 1 : 0)];
-    if (sum == nullptr) sum = &sums[{activity.kind, activity.flight}][worker];
+    Wide*& sum = of_worker[KindOf(activity)];
+    if (sum == nullptr) sum = &sums[KindOf(activity)][worker];
     *sum += DurationOf(activity);
   }
   return sums;
 }
 
-Wide MedianOf(const std::map<int32_t, Wide>& of_workers) {
+/// Nothing of no workers.
+Wide MedianOf(const WorkerSums& of_workers) {
+  if (of_workers.empty()) return 0;
   std::vector<Wide> sums;
   sums.reserve(of_workers.size());
   for (const auto& [worker, sum] : of_workers) sums.push_back(sum);
@@ -46,34 +53,33 @@ Wide MedianOf(const std::map<int32_t, Wide>& of_workers) {
   return *middle;
 }
 
-/// The share of its time that the worker would need, as a quotient of sums.
+/// The share of its time that the worker would need, as a quotient of sums; all of it: own is 0.
 struct Share {
-  Wide median, own;
+  Wide median = 0, own = 0;
 };
+using Shares = std::array<Share, kKinds>;
 
-std::map<Kind, Share> SharesOf(const Sums& sums, const std::map<Kind, Wide>& medians,
-                               int32_t worker) {
-  std::map<Kind, Share> shares;
-  for (const auto& [kind, of_workers] : sums) {
-    const auto own = of_workers.find(worker);
-    if (own != of_workers.end() && own->second > medians.at(kind))
-      shares[kind] = {medians.at(kind), own->second};
+Shares SharesOf(const Sums& sums, const std::array<Wide, kKinds>& medians, int32_t worker) {
+  Shares shares;
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    const auto own = sums[kind].find(worker);
+    if (own != sums[kind].end() && own->second > medians[kind])
+      shares[kind] = {medians[kind], own->second};
   }
   return shares;
 }
 
-std::vector<int64_t> Shortened(const ActivityGraph& graph, int32_t worker,
-                               const std::map<Kind, Share>& shares) {
+std::vector<int64_t> Shortened(const ActivityGraph& graph, int32_t worker, const Shares& shares) {
   std::vector<int64_t> durations(graph.size());
   for (size_t i = 0; i < graph.size(); ++i) {
     const Activity& activity = graph[i];
     durations[i] = DurationOf(activity);
     if (activity.worker != worker || !IsWork(activity)) continue;
-    const auto found = shares.find({activity.kind, activity.flight});
-    if (found == shares.end()) continue;
+    const Share& share = shares[KindOf(activity)];
+    if (share.own == 0) continue;
     durations[i] = static_cast<int64_t>(static_cast<long double>(durations[i]) *
-                                        static_cast<long double>(found->second.median) /
-                                        static_cast<long double>(found->second.own));
+                                        static_cast<long double>(share.median) /
+                                        static_cast<long double>(share.own));
   }
   return durations;
 }
@@ -83,12 +89,13 @@ std::vector<int64_t> Shortened(const ActivityGraph& graph, int32_t worker,
 std::map<int32_t, int64_t> DragOf(const ActivityGraph& graph, const GraphTimes& times,
                                   uint32_t last, const std::vector<int32_t>& on_path) {
   const Sums sums = SumByWorker(graph);
-  std::map<Kind, Wide> medians;
-  for (const auto& [kind, of_workers] : sums) medians[kind] = MedianOf(of_workers);
+  std::array<Wide, kKinds> medians{};
+  std::transform(sums.begin(), sums.end(), medians.begin(), MedianOf);
   std::map<int32_t, int64_t> drags;
   for (const int32_t worker : on_path) {
-    const std::map<Kind, Share> shares = SharesOf(sums, medians, worker);
-    if (shares.empty()) continue;
+    const Shares shares = SharesOf(sums, medians, worker);
+    if (std::none_of(shares.begin(), shares.end(), [](const Share& one) { return one.own != 0; }))
+      continue;
     const Wide shorter = times.Recompute(Shortened(graph, worker, shares));
     drags[worker] = Narrow(graph[last].end_ns - shorter);
   }

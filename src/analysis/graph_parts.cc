@@ -129,11 +129,12 @@ void PoolThreads::Occupy(int64_t end_ns, uint32_t activity) {
   std::push_heap(threads_.begin(), threads_.end(), kFreeLater);
 }
 
-std::vector<ChunkStamp> ByBegin(std::vector<ChunkStamp> stamps) {
-  SortNearlySorted(stamps, [](const ChunkStamp& a, const ChunkStamp& b) {
+std::vector<ChunkStamp> ByBegin(std::span<const ChunkStamp> stamps) {
+  std::vector<ChunkStamp> sorted(stamps.begin(), stamps.end());
+  SortNearlySorted(sorted, [](const ChunkStamp& a, const ChunkStamp& b) {
     return std::tie(a.begin_ns, a.end_ns, a.chunk) < std::tie(b.begin_ns, b.end_ns, b.chunk);
   });
-  return stamps;
+  return sorted;
 }
 
 }  // namespace interlude

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,8 @@ class GraphBuilder {
 /// The activities of one phase of one worker, or of the merge.
 class Stage {
  public:
+  /// About so many.
+  void Expect(size_t activities) { by_end_.reserve(activities); }
   void Add(uint32_t chunk, int64_t end_ns, uint32_t activity) {
     by_end_.push_back({chunk, end_ns, activity});
   }
@@ -52,6 +55,7 @@ class Stage {
   void Sort();
 
   bool empty() const { return by_end_.empty(); }
+  size_t size() const { return by_end_.size(); }
   Places All() const;
   MaybeActivity Last() const;
   /// What ended last, but not after `ns`.
@@ -97,6 +101,6 @@ class PoolThreads {
 };
 
 /// In order of begin.
-std::vector<ChunkStamp> ByBegin(std::vector<ChunkStamp> stamps);
+std::vector<ChunkStamp> ByBegin(std::span<const ChunkStamp> stamps);
 
 }  // namespace interlude

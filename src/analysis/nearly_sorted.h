@@ -4,17 +4,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace interlude {
 
-/// As std::stable_sort. One pass where each record stands near its place.
-template <typename Record, typename Less>
-void SortNearlySorted(std::vector<Record>& records, Less less) {
+/// As std::stable_sort, of a vector or a span. One pass where each record stands near its place.
+template <typename Records, typename Less>
+void SortNearlySorted(Records&& records, Less less) {
   size_t moves_left = 8 * records.size();
   for (size_t i = 1; i < records.size(); ++i) {
     if (!less(records[i], records[i - 1])) continue;
-    Record record = std::move(records[i]);
+    auto record = std::move(records[i]);
     size_t place = i;
     for (; place > 0 && less(record, records[place - 1]); --place)
       records[place] = std::move(records[place - 1]);

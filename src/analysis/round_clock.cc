@@ -20,7 +20,7 @@ struct FirstBegin {
 };
 
 /// When each chunk first began to go through, by chunk; kNoChunk, the last: when anything did.
-std::vector<FirstBegin> FirstBegins(const std::vector<ChunkStamp>& stamps) {
+std::vector<FirstBegin> FirstBegins(std::span<const ChunkStamp> stamps) {
   std::vector<FirstBegin> begins;
   begins.reserve(stamps.size() + 1);
   for (const ChunkStamp& stamp : stamps) begins.push_back({stamp.chunk, stamp.begin_ns});
@@ -54,8 +54,8 @@ std::optional<int64_t> Quickest(const std::vector<FirstBegin>& sent,
   return quickest;
 }
 
-std::optional<int64_t> Quickest(const std::vector<ChunkStamp>& sent,
-                                const std::vector<ChunkStamp>& received) {
+std::optional<int64_t> Quickest(std::span<const ChunkStamp> sent,
+                                std::span<const ChunkStamp> received) {
   return Quickest(FirstBegins(sent), FirstBegins(received));
 }
 
@@ -64,7 +64,7 @@ void AtMost(std::optional<int64_t>& bound, const std::optional<int64_t>& value) 
 }
 
 /// The first of them by their ends.
-std::optional<int64_t> FirstEnd(const std::vector<ChunkStamp>& stamps) {
+std::optional<int64_t> FirstEnd(std::span<const ChunkStamp> stamps) {
   return stamps.empty() ? std::nullopt : std::optional(stamps.front().end_ns);
 }
 
@@ -121,9 +121,7 @@ std::string_view ClockSourceName(ClockSource source) {
 }
 
 CausalInterval CausalIntervalOf(const PhaseTimes& times, int32_t worker) {
-  const auto of = [&](Phase phase) -> const std::vector<ChunkStamp>& {
-    return times.Of(phase, worker);
-  };
+  const auto of = [&](Phase phase) { return times.Of(phase, worker); };
   std::optional<int64_t> up = Quickest(of(Phase::kUpload), of(Phase::kReceive));
   const auto verified = FirstEnd(of(Phase::kVerify));
   const auto reported = FirstEnd(of(Phase::kReport));
@@ -131,7 +129,7 @@ CausalInterval CausalIntervalOf(const PhaseTimes& times, int32_t worker) {
 
   std::optional<int64_t> down = Quickest(of(Phase::kSend), of(Phase::kDownload));
   const auto heard = FirstEnd(of(Phase::kAwaitRound));
-  const std::vector<ChunkStamp>& starts = of(Phase::kStart);
+  const std::span<const ChunkStamp> starts = of(Phase::kStart);
   if (heard && !starts.empty()) AtMost(down, *heard - starts.front().begin_ns);
 
   CausalInterval interval;

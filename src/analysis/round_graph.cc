@@ -24,7 +24,7 @@ void AddUp(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts, b
 /// Where no send was recorded, what the worker recorded of its waiting.
 MaybeActivity AddWait(const PhaseTimes& times, GraphBuilder& builder, const WorkerParts& parts) {
   const MaybeActivity before = parts.uploaded.empty() ? parts.trained : parts.uploaded.Last();
-  const std::vector<ChunkStamp> waits = Placed(times, Phase::kWait, parts);
+  const std::span<const ChunkStamp> waits = times.Of(Phase::kWait, parts.worker);
   if (waits.empty() || !parts.sent.empty()) return before;
   return builder.Add({.kind = ActivityKind::kWait,
                       .worker = parts.worker,
@@ -36,7 +36,7 @@ MaybeActivity AddWait(const PhaseTimes& times, GraphBuilder& builder, const Work
 }
 
 void AddReport(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
-  const std::vector<ChunkStamp>& reports = times.Of(Phase::kReport, parts.worker);
+  const std::span<const ChunkStamp> reports = times.Of(Phase::kReport, parts.worker);
   if (reports.empty()) return;
   Activity report{.kind = ActivityKind::kReport,
                   .worker = parts.worker,
@@ -57,7 +57,7 @@ void AddDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts)
            .from_nowhere = ActivityKind::kDownload,
            .receiver_clock = parts.worker,
            .sent = &parts.sent,
-           .received = Placed(times, Phase::kDownload, parts),
+           .received = times.Of(Phase::kDownload, parts.worker),
            .into = &parts.downloaded},
           waited, builder, parts);
   AddWayDown(times, builder, parts);
@@ -84,7 +84,6 @@ RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
     parts.barrier = records.barrier;
     parts.threads = threads(worker);
     parts.ledger = ledger;
-    if (placed(worker)) parts.shift_ns = clocks.at(worker).shift_ns;
     AddUp(times, builder, parts, placed(worker));
   }
   CoordinatorParts coordinator{.barrier = records.barrier,

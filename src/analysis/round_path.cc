@@ -131,8 +131,9 @@ RoundPath FindRoundPath(const RoundRecords& records) {
     path.end_ns = path.begin_ns;
     return path;
   }
-  const PhaseTimes times(records);
+  PhaseTimes times(records);
   const std::map<int32_t, WorkerClock> clocks = PlaceClocks(records, times);
+  for (const auto& [worker, clock] : clocks) times.Shift(worker, clock.shift_ns);
   const RoundGraph graph = BuildRoundGraph(records, times, clocks);
   path.pieces = NamePieces(CriticalPath(graph.activities, graph.last, round.begin_ns, round.end_ns),
                            graph.activities, clocks);

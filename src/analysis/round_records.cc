@@ -30,53 +30,91 @@ bool HasStamps(Phase phase) {
   }
 }
 
+using Key = std::pair<Phase, int32_t>;
+
+template <typename Record>
+Key KeyOf(const Record& record) {
+  return {record.phase, IsWorkerPhase(record.phase) ? record.recorded_by : record.about_worker};
+}
+
+/// The round's, by key; those of one key in their order.
+template <typename Record>
+std::vector<const Record*> OfRoundByKey(std::span<const Record> records, uint32_t round) {
+  std::vector<const Record*> sorted;
+  sorted.reserve(records.size());
+  for (const Record& record : records) {
+    if (record.round == round) sorted.push_back(&record);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Record* a, const Record* b) { return KeyOf(*a) < KeyOf(*b); });
+  return sorted;
+}
+
 }  // namespace
 
 PhaseTimes::PhaseTimes(const RoundRecords& records) {
-  const uint32_t round = records.round.round;
-  const auto key_of = [](const auto& record) {
-    return Key{record.phase,
-               IsWorkerPhase(record.phase) ? record.recorded_by : record.about_worker};
-  };
-  for (const ChunkStamps& stamps : records.stamps) {
-    if (stamps.round != round) continue;
-    std::vector<ChunkStamp>* times = nullptr;
-    for (const ChunkStamp& stamp : stamps.stamps) {
-      if (stamp.chunk == kNoChunk || !CanBe(stamp)) continue;
-      if (times == nullptr) times = &TimesOf(key_of(stamps));
-      times->push_back(stamp);
+  AddStamps(records);
+  AddSpans(records);
+  for (const Series& series : series_) {
+    SortNearlySorted(std::span(stamps_).subspan(series.begin, series.end - series.begin),
+                     [](const ChunkStamp& a, const ChunkStamp& b) {
+                       return std::tie(a.end_ns, a.begin_ns, a.chunk) <
+                              std::tie(b.end_ns, b.begin_ns, b.chunk);
+                     });
+    if (series.key.second != kNoWorker) workers_.insert(series.key.second);
+  }
+}
+
+void PhaseTimes::AddStamps(const RoundRecords& records) {
+  const std::vector<const ChunkStamps*> of_round =
+      OfRoundByKey(records.stamps, records.round.round);
+  size_t most = records.spans.size();
+  for (const ChunkStamps* stamps : of_round) most += stamps->stamps.size();
+  stamps_.reserve(most);
+  series_.reserve(of_round.size() + records.spans.size());
+  for (const ChunkStamps* stamps : of_round) {
+    for (const ChunkStamp& stamp : stamps->stamps) {
+      if (stamp.chunk != kNoChunk && CanBe(stamp)) Add(KeyOf(*stamps), stamp);
     }
   }
-  std::set<Key> stamped;
-  for (const auto& [key, times] : times_) stamped.insert(key);
-  for (const Span& span : records.spans) {
-    if (span.round != round || stamped.contains(key_of(span))) continue;
-    const ChunkStamp whole{kNoChunk, span.begin_ns, span.end_ns};
-    if (CanBe(whole)) TimesOf(key_of(span)).push_back(whole);
-    coarse_ = coarse_ || HasStamps(span.phase);
+}
+
+void PhaseTimes::AddSpans(const RoundRecords& records) {
+  const auto stamped_end = static_cast<std::ptrdiff_t>(series_.size());
+  const auto by_key = [](const Series& a, const Series& b) { return a.key < b.key; };
+  for (const Span* span : OfRoundByKey(records.spans, records.round.round)) {
+    const Series wanted{KeyOf(*span), 0, 0};
+    if (std::binary_search(series_.begin(), series_.begin() + stamped_end, wanted, by_key)) continue;
+    const ChunkStamp whole{kNoChunk, span->begin_ns, span->end_ns};
+    if (CanBe(whole)) Add(wanted.key, whole);
+    coarse_ = coarse_ || HasStamps(span->phase);
   }
-  for (auto& [key, times] : times_) {
-    SortNearlySorted(times, [](const ChunkStamp& a, const ChunkStamp& b) {
-      return std::tie(a.end_ns, a.begin_ns, a.chunk) < std::tie(b.end_ns, b.begin_ns, b.chunk);
-    });
+  std::inplace_merge(series_.begin(), series_.begin() + stamped_end, series_.end(), by_key);
+}
+
+void PhaseTimes::Add(const Key& key, const ChunkStamp& stamp) {
+  if (series_.empty() || series_.back().key != key)
+    series_.push_back({key, stamps_.size(), stamps_.size()});
+  stamps_.push_back(stamp);
+  ++series_.back().end;
+}
+
+std::span<const ChunkStamp> PhaseTimes::Of(Phase phase, int32_t worker) const {
+  const Key key{phase, worker};
+  const auto found = std::lower_bound(series_.begin(), series_.end(), key,
+                                      [](const Series& a, const Key& of) { return a.key < of; });
+  if (found == series_.end() || found->key != key) return {};
+  return std::span(stamps_).subspan(found->begin, found->end - found->begin);
+}
+
+void PhaseTimes::Shift(int32_t worker, int64_t shift_ns) {
+  for (const Series& series : series_) {
+    if (series.key.second != worker || !IsWorkerPhase(series.key.first)) continue;
+    for (size_t i = series.begin; i < series.end; ++i) {
+      stamps_[i].begin_ns += shift_ns;
+      stamps_[i].end_ns += shift_ns;
+    }
   }
-}
-
-std::vector<ChunkStamp>& PhaseTimes::TimesOf(const Key& key) {
-  if (key.second != kNoWorker) workers_.insert(key.second);
-  return times_[key];
-}
-
-size_t PhaseTimes::size() const {
-  size_t sum = 0;
-  for (const auto& [key, times] : times_) sum += times.size();
-  return sum;
-}
-
-const std::vector<ChunkStamp>& PhaseTimes::Of(Phase phase, int32_t worker) const {
-  static const std::vector<ChunkStamp> none;
-  const auto found = times_.find({phase, worker});
-  return found == times_.end() ? none : found->second;
 }
 
 }  // namespace interlude

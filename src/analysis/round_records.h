@@ -39,19 +39,31 @@ class PhaseTimes {
 
   /// In order of their ends. `worker` recorded a worker's phase; a coordinator's is about it
   /// (kNoWorker: about none).
-  const std::vector<ChunkStamp>& Of(Phase phase, int32_t worker) const;
+  std::span<const ChunkStamp> Of(Phase phase, int32_t worker) const;
+  /// Brings what `worker` itself recorded onto another clock.
+  void Shift(int32_t worker, int64_t shift_ns);
   /// Whoever recorded anything or is told of, ascending.
   const std::set<int32_t>& workers() const { return workers_; }
   /// Some phase that works chunk by chunk has no stamps.
   bool coarse() const { return coarse_; }
   /// How many stamps there are.
-  size_t size() const;
+  size_t size() const { return stamps_.size(); }
 
  private:
   using Key = std::pair<Phase, int32_t>;
-  std::vector<ChunkStamp>& TimesOf(const Key& key);
+  /// A phase of a worker: a part of stamps_.
+  struct Series {
+    Key key;
+    size_t begin, end;
+  };
+  void AddStamps(const RoundRecords& records);
+  /// Where there are no stamps.
+  void AddSpans(const RoundRecords& records);
+  /// To the last series, where that is the key's.
+  void Add(const Key& key, const ChunkStamp& stamp);
 
-  std::map<Key, std::vector<ChunkStamp>> times_;
+  std::vector<ChunkStamp> stamps_;
+  std::vector<Series> series_;  // by key
   std::set<int32_t> workers_;
   bool coarse_ = false;
 };

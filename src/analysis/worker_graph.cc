@@ -36,7 +36,7 @@ struct Step {
 std::vector<Step> StepsOf(const PhaseTimes& times, const WorkerParts& parts) {
   std::vector<Step> steps;
   const auto add = [&](Phase phase, ActivityKind kind) {
-    for (const ChunkStamp& stamp : Placed(times, phase, parts)) steps.push_back({kind, stamp});
+    for (const ChunkStamp& stamp : times.Of(phase, parts.worker)) steps.push_back({kind, stamp});
   };
   add(Phase::kAwaitRound, ActivityKind::kAwaitRound);
   add(Phase::kShareBase, ActivityKind::kShareBase);
@@ -48,7 +48,7 @@ std::vector<Step> StepsOf(const PhaseTimes& times, const WorkerParts& parts) {
 }
 
 MaybeActivity AddStart(const PhaseTimes& times, GraphBuilder& builder, const WorkerParts& parts) {
-  const std::vector<ChunkStamp>& starts = times.Of(Phase::kStart, parts.worker);
+  const std::span<const ChunkStamp> starts = times.Of(Phase::kStart, parts.worker);
   if (starts.empty()) return std::nullopt;
   return builder.Add({.kind = ActivityKind::kStart,
                       .worker = parts.worker,
@@ -75,8 +75,9 @@ void AddSteps(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts
 
 /// Tasks of the worker's pool: `ready` says what a chunk of the phase waits for besides a thread.
 template <typename Ready>
-void AddTasks(ActivityKind kind, const std::vector<ChunkStamp>& stamps, const Ready& ready,
+void AddTasks(ActivityKind kind, std::span<const ChunkStamp> stamps, const Ready& ready,
               GraphBuilder& builder, WorkerParts& parts, Stage& into) {
+  into.Expect(stamps.size());
   for (const ChunkStamp& stamp : ByBegin(stamps)) {
     const uint32_t task =
         AddChunk(kind, stamp, Known({ready(stamp), parts.pool->Take()}), builder, parts);
@@ -89,8 +90,8 @@ void AddTasks(ActivityKind kind, const std::vector<ChunkStamp>& stamps, const Re
 /// Calls that ended by `until_ns` and are not in the graph yet, after `before`.
 void AddCalls(const PhaseTimes& times, int64_t until_ns, MaybeActivity before,
               GraphBuilder& builder, WorkerParts& parts) {
-  const std::vector<ChunkStamp> calls = Placed(times, Phase::kCall, parts);
-  for (size_t i = parts.called.All().size(); i < calls.size() && calls[i].end_ns <= until_ns; ++i) {
+  const std::span<const ChunkStamp> calls = times.Of(Phase::kCall, parts.worker);
+  for (size_t i = parts.called.size(); i < calls.size() && calls[i].end_ns <= until_ns; ++i) {
     const uint32_t call =
         builder.AddTail(OfWorker(ActivityKind::kCall, parts, calls[i], Known({before})));
     parts.called.Add(kNoChunk, calls[i].end_ns, call);
@@ -99,12 +100,13 @@ void AddCalls(const PhaseTimes& times, int64_t until_ns, MaybeActivity before,
 }
 
 void AddUploads(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
-  const std::vector<ChunkStamp> uploads = Placed(times, Phase::kUpload, parts);
+  const std::span<const ChunkStamp> uploads = times.Of(Phase::kUpload, parts.worker);
   const MaybeActivity all =
       parts.barrier ? builder.Join(parts.encoded.All()) : MaybeActivity(std::nullopt);
   if (!uploads.empty())
     AddCalls(times, uploads.back().begin_ns, all ? all : parts.trained, builder, parts);
   MaybeActivity before;
+  parts.uploaded.Expect(uploads.size());
   for (const ChunkStamp& stamp : uploads) {
     MaybeActivity ready = all ? all : parts.encoded.OfChunk(stamp.chunk, stamp.begin_ns);
     if (!ready) ready = parts.trained;
@@ -143,22 +145,15 @@ uint32_t AddFlight(const LinkEnds& link, uint32_t sent, uint32_t chunk, int64_t 
 
 }  // namespace
 
-std::vector<ChunkStamp> Placed(const PhaseTimes& times, Phase phase, const WorkerParts& parts) {
-  std::vector<ChunkStamp> stamps = times.Of(phase, parts.worker);
-  for (ChunkStamp& stamp : stamps) {
-    stamp.begin_ns += parts.shift_ns;
-    stamp.end_ns += parts.shift_ns;
-  }
-  return stamps;
-}
-
 void AddWayUp(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts) {
   AddSteps(times, builder, parts);
-  const std::vector<ChunkStamp> encodes = Placed(times, Phase::kEncode, parts);
-  std::vector<ChunkStamp> tasks = encodes;
-  const std::vector<ChunkStamp> applies = Placed(times, Phase::kApply, parts);
+  const std::span<const ChunkStamp> encodes = times.Of(Phase::kEncode, parts.worker);
+  const std::span<const ChunkStamp> applies = times.Of(Phase::kApply, parts.worker);
+  std::vector<ChunkStamp> tasks;
+  tasks.reserve(encodes.size() + applies.size());
+  tasks.insert(tasks.end(), encodes.begin(), encodes.end());
   tasks.insert(tasks.end(), applies.begin(), applies.end());
-  parts.pool.emplace(ByBegin(std::move(tasks)), parts.threads);
+  parts.pool.emplace(ByBegin(tasks), parts.threads);
   AddTasks(
       ActivityKind::kEncode, encodes, [&](const ChunkStamp&) { return parts.trained; }, builder,
       parts, parts.encoded);
@@ -179,12 +174,12 @@ void AddWayDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& par
     const MaybeActivity chunk = parts.downloaded.OfChunk(stamp.chunk, stamp.begin_ns);
     return chunk ? chunk : exchanged;
   };
-  AddTasks(ActivityKind::kApply, Placed(times, Phase::kApply, parts), ready, builder, parts,
+  AddTasks(ActivityKind::kApply, times.Of(Phase::kApply, parts.worker), ready, builder, parts,
            parts.applied);
   Places after = parts.applied.All();
   if (after.empty()) after = parts.downloaded.All();
   if (exchanged) after.push_back(*exchanged);
-  const std::vector<ChunkStamp> verifies = Placed(times, Phase::kVerify, parts);
+  const std::span<const ChunkStamp> verifies = times.Of(Phase::kVerify, parts.worker);
   if (!verifies.empty()) {
     if (const auto closed = parts.called.LastBy(verifies.back().begin_ns)) after.push_back(*closed);
   }
@@ -198,6 +193,7 @@ void AddLink(const LinkEnds& link, MaybeActivity otherwise, GraphBuilder& builde
              const WorkerParts& parts) {
   const int64_t flight_ns = FlightOf(link, builder);
   MaybeActivity before;
+  link.into->Expect(link.received.size());
   for (const ChunkStamp& stamp : link.received) {
     Activity arrival{.kind = link.on_the_way,
                      .worker = parts.worker,

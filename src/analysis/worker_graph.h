@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analysis/graph_parts.h"
@@ -15,7 +16,6 @@ namespace interlude {
 /// What has been added of one worker: its own activities and those about it.
 struct WorkerParts {
   int32_t worker = 0;
-  int64_t shift_ns = 0;
   bool barrier = false;
   int32_t threads = 0;              // of its pool; 0: not known
   std::optional<PoolThreads> pool;  // encodes and applies
@@ -26,8 +26,7 @@ struct WorkerParts {
   MaybeActivity verified, reported;
 };
 
-/// The worker's stamps of a phase, on the coordinator's clock.
-std::vector<ChunkStamp> Placed(const PhaseTimes& times, Phase phase, const WorkerParts& parts);
+// `times` are on the coordinator's clock, all of them.
 
 /// From the start message to the end of training, then each chunk encoded and uploaded.
 /// `parts.ledger` stands.
@@ -42,7 +41,7 @@ struct LinkEnds {
   ActivityKind from_nowhere = ActivityKind::kReceive;  // no record says when it was sent
   int32_t receiver_clock = kNoWorker;
   const Stage* sent = nullptr;
-  std::vector<ChunkStamp> received;  // in order of their ends
+  std::span<const ChunkStamp> received;  // in order of their ends
   Stage* into = nullptr;
 };
 
