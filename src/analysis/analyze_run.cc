@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <future>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -11,7 +10,7 @@
 #include "analysis/meta_number.h"
 #include "analysis/round_summary.h"
 #include "analysis/run_paths.h"
-#include "base/task_pool.h"
+#include "base/queue.h"
 #include "ledger/data_facts.h"
 #include "ledger/span_math.h"
 
@@ -147,47 +146,63 @@ void KeepForDrawing(std::span<const Span> spans, std::span<const ChunkStamps> st
   drawn.stamps.insert(drawn.stamps.end(), stamps.begin(), stamps.end());
 }
 
-/// The summaries and critical paths of all rounds; the records of the last ones are kept for
-/// drawing. This thread reads, `threads` others work meanwhile; with 1 this one does both.
-Status WorkThroughRounds(const RunDatabase& database, const std::vector<RoundRecord>& rounds,
-                         const SpansByRound& spans, const PartsByRound& parts,
-                         const RunPaths& finder, int threads, RunSummary& run) {
+/// Rounds that follow each other, and what was recorded of them chunk by chunk.
+struct Batch {
+  size_t begin, end;  // places in the table of rounds
+  ByRound<ChunkStamps> stamps;
+};
+
+/// Gives `take` all rounds in batches; the records of the last ones are kept for drawing.
+template <typename Take>
+Status ReadBatches(const RunDatabase& database, const std::vector<RoundRecord>& rounds,
+                   const SpansByRound& spans, Account& drawn, const Take& take) {
   const size_t first_drawn = rounds.size() - std::min(rounds.size(), kDrawnRounds);
-  run.rounds.resize(rounds.size());
-  run.paths.resize(rounds.size());
-  std::optional<TaskPool> pool;  // ends before what its tasks use
-  if (threads > 1) pool.emplace(threads);
   for (size_t begin = 0; begin < rounds.size(); begin += kRoundsAtOnce) {
     const size_t end = std::min(rounds.size(), begin + kRoundsAtOnce);
-    INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> read,
+    INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> stamps,
                                database.StampsOf({rounds[begin].round, rounds[end - 1].round}));
-    const auto stamps = std::make_shared<const ByRound<ChunkStamps>>(std::move(read));
+    Batch batch{begin, end, ByRound(std::move(stamps))};
     for (size_t i = std::max(begin, first_drawn); i < end; ++i)
-      KeepForDrawing(spans.Of(rounds[i].round), stamps->Of(rounds[i].round), run.records);
-    const auto work = [&rounds, &spans, &parts, &finder, &run, begin, end, stamps] {
-      for (size_t i = begin; i < end; ++i) {
-        const uint32_t round = rounds[i].round;
-        run.rounds[i] = SummarizeRound(rounds[i], spans.Of(round), parts.Of(round));
-        run.paths[i] = finder.Find(rounds[i], spans.Of(round), stamps->Of(round));
-      }
-    };
-    if (!pool) {
-      work();
-    } else {
-      pool->Submit(work);
-      if ((begin / kRoundsAtOnce + 1) % kMostBatches == 0) pool->Drain();
-    }
+      KeepForDrawing(spans.Of(rounds[i].round), batch.stamps.Of(rounds[i].round), drawn);
+    take(std::move(batch));
   }
   return OkStatus();
 }
 
+/// The summaries and critical paths of all rounds. This thread reads, `threads` others work
+/// meanwhile; with 1 this one does both.
+Status WorkThroughRounds(const RunDatabase& database, const std::vector<RoundRecord>& rounds,
+                         const SpansByRound& spans, const PartsByRound& parts,
+                         const RunPaths& finder, int threads, RunSummary& run) {
+  run.rounds.resize(rounds.size());
+  run.paths.resize(rounds.size());
+  const auto work = [&](const Batch& batch) {
+    for (size_t i = batch.begin; i < batch.end; ++i) {
+      const uint32_t round = rounds[i].round;
+      run.rounds[i] = SummarizeRound(rounds[i], spans.Of(round), parts.Of(round));
+      run.paths[i] = finder.Find(rounds[i], spans.Of(round), batch.stamps.Of(round));
+    }
+  };
+  if (threads == 1) return ReadBatches(database, rounds, spans, run.records, work);
+  Queue<Batch> queue(kMostBatches);
+  std::vector<std::future<void>> working;  // waited for where they leave their scope
+  for (int i = 0; i < threads; ++i) {
+    working.push_back(std::async(std::launch::async, [&] {
+      while (const std::optional<Batch> batch = queue.Pop()) work(*batch);
+    }));
+  }
+  const Status status = ReadBatches(database, rounds, spans, run.records,
+                                    [&](Batch batch) { queue.Push(std::move(batch)); });
+  queue.Close();
+  return status;
+}
+
 /// What each round was, why workers were slow, and what is to be said of both. Paths and causes do
-/// not need each other. `run` has samples.
-Status FindPathsCausesAndFindings(const RunDatabase& database,
-                                  const std::vector<WorkerRecord>& workers,
-                                  const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
-                                  const PartsByRound& parts, const std::vector<ClockRecord>& clocks,
-                                  int threads, RunSummary& run) {
+/// not need each other, nor do summaries and findings. `run` has samples.
+Status SummarizeAndFind(const RunDatabase& database, const std::vector<WorkerRecord>& workers,
+                        const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
+                        const PartsByRound& parts, const std::vector<ClockRecord>& clocks,
+                        int threads, RunSummary& run) {
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockProbe> probes, database.Probes());
   const CauseTables tables{.workers = workers,
                            .rounds = rounds,
@@ -195,18 +210,24 @@ Status FindPathsCausesAndFindings(const RunDatabase& database,
                            .spans = spans.all(),
                            .samples = run.records.samples,
                            .probes = probes};
+  const auto beside = threads > 1 ? std::launch::async : std::launch::deferred;
   // Waited for where it leaves its scope.
-  std::future<void> causes = std::async(threads > 1 ? std::launch::async : std::launch::deferred,
-                                        [&] { run.causes = FindCauses(tables, &run.excesses); });
+  std::future<void> causes =
+      std::async(beside, [&] { run.causes = FindCauses(tables, &run.excesses); });
   const RunPaths finder(workers, run.events, run.meta, clocks);
   INTERLUDE_RETURN_IF_ERROR(
       WorkThroughRounds(database, rounds, spans, parts, finder, threads, run));
+  std::future<void> summaries = std::async(beside, [&] {
+    run.workers = SummarizeWorkers(workers, run.rounds, spans, parts);
+    run.typical = SummarizeTypicalRound(run.rounds);
+  });
   causes.get();
   run.findings = FindFindings({.tables = tables,
                                .events = run.events,
                                .clocks = clocks,
                                .parameters = MetaNumber<uint64_t>(run.meta, kMetaParameters)},
                               run.causes, DragsOf(run.paths), SharesOf(run.paths));
+  summaries.get();
   return OkStatus();
 }
 
@@ -234,12 +255,10 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
   INTERLUDE_ASSIGN_OR_RETURN(run.records.samples, database.Samples());
   INTERLUDE_ASSIGN_OR_RETURN(run.records.memory, database.Memory());
   INTERLUDE_RETURN_IF_ERROR(
-      FindPathsCausesAndFindings(database, workers, rounds, spans, parts, clocks, threads, run));
+      SummarizeAndFind(database, workers, rounds, spans, parts, clocks, threads, run));
   run.unrecorded_rounds = RoundsBetween(rounds);
-  run.workers = SummarizeWorkers(workers, run.rounds, spans, parts);
   AddAccuracies(run);
   AddTotals(rounds, parts, run);
-  run.typical = SummarizeTypicalRound(run.rounds);
   return run;
 }
 

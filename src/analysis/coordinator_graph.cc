@@ -7,14 +7,12 @@
 namespace interlude {
 namespace {
 
-Activity OfCoordinator(ActivityKind kind, const ChunkStamp& stamp) {
-  return {.kind = kind, .chunk = stamp.chunk, .begin_ns = stamp.begin_ns, .end_ns = stamp.end_ns};
-}
-
 Activity OfCoordinator(ActivityKind kind, const ChunkStamp& stamp, Places after) {
-  Activity activity = OfCoordinator(kind, stamp);
-  activity.after = std::move(after);
-  return activity;
+  return {.kind = kind,
+          .chunk = stamp.chunk,
+          .begin_ns = stamp.begin_ns,
+          .end_ns = stamp.end_ns,
+          .after = std::move(after)};
 }
 
 /// What of the workers, but for `except`, the coordinator last heard by `ns`.
@@ -189,7 +187,7 @@ Closings ClosingsOf(const RoundRecords& records) {
 MaybeActivity AddLedger(const PhaseTimes& times, GraphBuilder& builder) {
   const std::span<const ChunkStamp> ledgers = times.Of(Phase::kLedger, kNoWorker);
   if (ledgers.empty()) return std::nullopt;
-  return builder.Add(OfCoordinator(ActivityKind::kLedger, ledgers.front()));
+  return builder.Add(OfCoordinator(ActivityKind::kLedger, ledgers.front(), {}));
 }
 
 void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,

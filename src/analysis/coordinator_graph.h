@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,8 @@ Closings ClosingsOf(const RoundRecords& records);
 
 /// What has been added of the coordinator.
 struct CoordinatorParts {
+  explicit CoordinatorParts(std::pmr::memory_resource* memory) : merged(memory), posted(memory) {}
+
   bool barrier = false;
   int32_t threads = 0;  // that merge; 0: not known
   Closings closings;

@@ -4,7 +4,7 @@
 
 namespace interlude {
 
-Decisions::Decisions(const PhaseTimes& times)  {
+Decisions::Decisions(const PhaseTimes& times) {
   const std::span<const ChunkStamp> stamps = times.Of(Phase::kDecide, kNoWorker);
   stamps_.assign(stamps.begin(), stamps.end());
   std::erase_if(stamps_, [](const ChunkStamp& stamp) { return stamp.chunk == kNoChunk; });

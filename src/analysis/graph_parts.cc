@@ -16,14 +16,13 @@ constexpr auto kFreeLater = [](const auto& a, const auto& b) { return a.free_ns 
 
 Places Known(std::initializer_list<MaybeActivity> activities) {
   Places known;
-  known.reserve(activities.size());
   for (const MaybeActivity& activity : activities) {
     if (activity) known.push_back(*activity);
   }
   return known;
 }
 
-uint32_t GraphBuilder::AddTail(Activity activity) {
+uint32_t GraphBuilder::AddTail(Activity&& activity) {
   for (const uint32_t before : activity.after) {
     if (EndOf(before) <= activity.begin_ns) continue;
     activity.begin_ns = EndOf(before);
@@ -52,15 +51,9 @@ void Stage::Sort() {
   SortNearlySorted(by_end_, [](const Entry& a, const Entry& b) { return a.end_ns < b.end_ns; });
   by_chunk_ = by_end_;
   SortNearlySorted(by_chunk_, [](const Entry& a, const Entry& b) { return a.chunk < b.chunk; });
-}
-
-const Stage::Entry* Stage::Only(uint32_t chunk) const {
-  const auto is_of = [&](size_t place) {
-    return place < by_chunk_.size() && by_chunk_[place].chunk == chunk;
-  };
-  const size_t place = chunk;
-  const bool only = is_of(place) && !is_of(place + 1) && (place == 0 || !is_of(place - 1));
-  return only ? &by_chunk_[place] : nullptr;
+  each_once_ = true;
+  for (size_t place = 0; place < by_chunk_.size() && each_once_; ++place)
+    each_once_ = by_chunk_[place].chunk == place;
 }
 
 Places Stage::All() const {
@@ -83,7 +76,7 @@ MaybeActivity Stage::LastBy(int64_t ns) const {
 
 MaybeActivity Stage::OfChunk(uint32_t chunk, int64_t ns) const {
   if (chunk == kNoChunk) return Last();
-  if (const Entry* const only = Only(chunk)) return only->activity;
+  if (each_once_) return FirstOfJust(chunk);
   const auto it = std::upper_bound(
       by_chunk_.begin(), by_chunk_.end(), ns, [chunk](int64_t at, const Entry& entry) {
         return std::tie(chunk, at) < std::tie(entry.chunk, entry.end_ns);
@@ -93,16 +86,18 @@ MaybeActivity Stage::OfChunk(uint32_t chunk, int64_t ns) const {
 }
 
 MaybeActivity Stage::FirstOfChunk(uint32_t chunk) const {
-  if (const Entry* const only = Only(chunk)) return only->activity;
-  const auto find = [&](uint32_t wanted) -> MaybeActivity {
-    const auto it =
-        std::lower_bound(by_chunk_.begin(), by_chunk_.end(), wanted,
-                         [](const Entry& entry, uint32_t of) { return entry.chunk < of; });
-    if (it == by_chunk_.end() || it->chunk != wanted) return std::nullopt;
-    return it->activity;
-  };
-  const MaybeActivity first = find(chunk);
-  return first ? first : find(kNoChunk);
+  const MaybeActivity first = FirstOfJust(chunk);
+  return first ? first : FirstOfJust(kNoChunk);
+}
+
+MaybeActivity Stage::FirstOfJust(uint32_t chunk) const {
+  if (each_once_)
+    return chunk < by_chunk_.size() ? MaybeActivity(by_chunk_[chunk].activity) : std::nullopt;
+  const auto it =
+      std::lower_bound(by_chunk_.begin(), by_chunk_.end(), chunk,
+                       [](const Entry& entry, uint32_t of) { return entry.chunk < of; });
+  if (it == by_chunk_.end() || it->chunk != chunk) return std::nullopt;
+  return it->activity;
 }
 
 PoolThreads::PoolThreads(const std::vector<ChunkStamp>& tasks, int32_t known) {

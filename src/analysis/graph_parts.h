@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <utility>
@@ -24,13 +25,13 @@ class GraphBuilder {
  public:
   /// Of about so many activities.
   explicit GraphBuilder(size_t expected) { graph_.reserve(expected); }
-  uint32_t Add(Activity activity) {
+  uint32_t Add(Activity&& activity) {
     graph_.push_back(std::move(activity));
     return static_cast<uint32_t>(graph_.size() - 1);
   }
   /// One that works on as its input comes, or that is recorded as a whole: counts only from where
   /// all that it is after has ended.
-  uint32_t AddTail(Activity activity);
+  uint32_t AddTail(Activity&& activity);
   /// Of no length, where the last of them ends; nothing where there are none. Keeps the graph small
   /// where all of one stage wait for all of another.
   MaybeActivity Join(Places after);
@@ -46,6 +47,8 @@ class GraphBuilder {
 /// The activities of one phase of one worker, or of the merge.
 class Stage {
  public:
+  /// In `memory`, which outlives it.
+  explicit Stage(std::pmr::memory_resource* memory) : by_end_(memory), by_chunk_(memory) {}
   /// About so many.
   void Expect(size_t activities) { by_end_.reserve(activities); }
   void Add(uint32_t chunk, int64_t end_ns, uint32_t activity) {
@@ -72,11 +75,11 @@ class Stage {
     int64_t end_ns;
     uint32_t activity;
   };
-  /// The one entry of a chunk that stands where it does when no chunk is missing or came twice.
-  const Entry* Only(uint32_t chunk) const;
+  MaybeActivity FirstOfJust(uint32_t chunk) const;
 
-  std::vector<Entry> by_end_;
-  std::vector<Entry> by_chunk_;  // then by end
+  std::pmr::vector<Entry> by_end_;
+  std::pmr::vector<Entry> by_chunk_;  // then by end
+  bool each_once_ = false;            // chunks 0, 1, 2, ..., each once: each stands at its number
 };
 
 /// Which task's end freed the thread for the next one. A pool gives a task to the thread that has

@@ -1,6 +1,7 @@
 #include "analysis/round_graph.h"
 
 #include <algorithm>
+#include <memory_resource>
 
 #include "analysis/coordinator_graph.h"
 #include "analysis/graph_parts.h"
@@ -69,6 +70,8 @@ RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
                            const std::map<int32_t, WorkerClock>& clocks) {
   GraphBuilder builder(2 * times.size());  // links are two each
   const MaybeActivity ledger = AddLedger(times, builder);
+  // Of what is asked for while the graph is built there is much, and all of it goes at once.
+  std::pmr::monotonic_buffer_resource memory(64 * (times.size() + 1));
   std::vector<WorkerParts> workers;
   const auto placed = [&](int32_t worker) {
     const auto clock = clocks.find(worker);
@@ -79,17 +82,18 @@ RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
     return known == records.threads.end() ? 0 : known->second;
   };
   for (const int32_t worker : times.workers()) {
-    WorkerParts& parts = workers.emplace_back();
+    WorkerParts& parts = workers.emplace_back(&memory);
     parts.worker = worker;
     parts.barrier = records.barrier;
     parts.threads = threads(worker);
     parts.ledger = ledger;
     AddUp(times, builder, parts, placed(worker));
   }
-  CoordinatorParts coordinator{.barrier = records.barrier,
-                               .threads = threads(kNoWorker),
-                               .closings = ClosingsOf(records),
-                               .ledger = ledger};
+  CoordinatorParts coordinator(&memory);
+  coordinator.barrier = records.barrier;
+  coordinator.threads = threads(kNoWorker);
+  coordinator.closings = ClosingsOf(records);
+  coordinator.ledger = ledger;
   AddMerges(times, workers, builder, coordinator);
   for (WorkerParts& parts : workers) {
     AddSends(times, workers, coordinator, builder, parts);

@@ -84,7 +84,8 @@ void PhaseTimes::AddSpans(const RoundRecords& records) {
   const auto by_key = [](const Series& a, const Series& b) { return a.key < b.key; };
   for (const Span* span : OfRoundByKey(records.spans, records.round.round)) {
     const Series wanted{KeyOf(*span), 0, 0};
-    if (std::binary_search(series_.begin(), series_.begin() + stamped_end, wanted, by_key)) continue;
+    if (std::binary_search(series_.begin(), series_.begin() + stamped_end, wanted, by_key))
+      continue;
     const ChunkStamp whole{kNoChunk, span->begin_ns, span->end_ns};
     if (CanBe(whole)) Add(wanted.key, whole);
     coarse_ = coarse_ || HasStamps(span->phase);

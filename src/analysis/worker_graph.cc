@@ -8,15 +8,14 @@ namespace {
 
 Activity OfWorker(ActivityKind kind, const WorkerParts& parts, const ChunkStamp& stamp,
                   Places after) {
-  Activity activity{.kind = kind,
-                    .worker = parts.worker,
-                    .chunk = stamp.chunk,
-                    .begin_ns = stamp.begin_ns,
-                    .end_ns = stamp.end_ns,
-                    .begin_clock = parts.worker,
-                    .end_clock = parts.worker};
-  activity.after = std::move(after);
-  return activity;
+  return {.kind = kind,
+          .worker = parts.worker,
+          .chunk = stamp.chunk,
+          .begin_ns = stamp.begin_ns,
+          .end_ns = stamp.end_ns,
+          .begin_clock = parts.worker,
+          .end_clock = parts.worker,
+          .after = std::move(after)};
 }
 
 /// A whole phase overlaps with the one before it, chunk by chunk: only its tail is its own.
@@ -195,22 +194,22 @@ void AddLink(const LinkEnds& link, MaybeActivity otherwise, GraphBuilder& builde
   MaybeActivity before;
   link.into->Expect(link.received.size());
   for (const ChunkStamp& stamp : link.received) {
-    Activity arrival{.kind = link.on_the_way,
+    const MaybeActivity sent = link.sent->OfChunk(stamp.chunk, stamp.end_ns);
+    MaybeActivity ready = before ? before : otherwise;
+    Activity arrival{.kind = sent ? link.on_the_way : link.from_nowhere,
                      .worker = parts.worker,
                      .chunk = stamp.chunk,
                      .begin_ns = stamp.begin_ns,
                      .end_ns = stamp.end_ns,
                      .begin_clock = link.receiver_clock,
                      .end_clock = link.receiver_clock};
-    if (const MaybeActivity sent = link.sent->OfChunk(stamp.chunk, stamp.end_ns)) {
-      const uint32_t flight = AddFlight(link, *sent, stamp.chunk, flight_ns, builder, parts);
+    if (sent) {
+      ready = AddFlight(link, *sent, stamp.chunk, flight_ns, builder, parts);
       // From where both have ended, however early its first byte came.
-      arrival.begin_ns = std::min(arrival.begin_ns, builder.EndOf(flight));
-      arrival.after = Known({flight, before});
-    } else {
-      arrival.kind = link.from_nowhere;
-      arrival.after = Known({before ? before : otherwise});
+      arrival.begin_ns = std::min(arrival.begin_ns, builder.EndOf(*ready));
     }
+    if (ready) arrival.after.push_back(*ready);
+    if (sent && before) arrival.after.push_back(*before);
     before = builder.AddTail(std::move(arrival));
     link.into->Add(stamp.chunk, stamp.end_ns, *before);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,6 +16,15 @@ namespace interlude {
 
 /// What has been added of one worker: its own activities and those about it.
 struct WorkerParts {
+  explicit WorkerParts(std::pmr::memory_resource* memory)
+      : encoded(memory),
+        called(memory),
+        uploaded(memory),
+        received(memory),
+        sent(memory),
+        downloaded(memory),
+        applied(memory) {}
+
   int32_t worker = 0;
   bool barrier = false;
   int32_t threads = 0;              // of its pool; 0: not known

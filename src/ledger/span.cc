@@ -1,5 +1,7 @@
 #include "ledger/span.h"
 
+#include <unordered_map>
+
 namespace interlude {
 namespace {
 
@@ -88,10 +90,13 @@ std::optional<Phase> PhaseFromNumber(int number) {
 }
 
 std::optional<Phase> PhaseFromName(std::string_view name) {
-  for (const Phase phase : kAllPhases) {
-    if (PhaseName(phase) == name) return phase;
-  }
-  return std::nullopt;
+  static const auto* const phases = [] {
+    auto* const by_name = new std::unordered_map<std::string_view, Phase>;
+    for (const Phase phase : kAllPhases) by_name->emplace(PhaseName(phase), phase);
+    return by_name;
+  }();
+  const auto found = phases->find(name);
+  return found == phases->end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace interlude
