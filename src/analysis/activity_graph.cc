@@ -9,7 +9,6 @@
 namespace interlude {
 namespace {
 
-
 /// Of `activity.after` the one that ended last; nothing where it is after nothing.
 std::optional<uint32_t> LastBefore(const ActivityGraph& graph, const Activity& activity) {
   std::optional<uint32_t> last;

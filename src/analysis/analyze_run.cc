@@ -263,8 +263,22 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
 }
 
 StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory, int threads) {
-  INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenReadOnly(directory + "/run.db"));
-  return AnalyzeRun(*database, threads);
+  const std::string path = directory + "/run.db";
+  if (threads == 1) {
+    INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenReadOnly(path));
+    return AnalyzeRun(*database);
+  }
+  INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenToFollow(path));
+  // All pages are checked meanwhile. What was read of a damaged file counts for nothing, and might
+  // never come to an end.
+  std::future<Status> check = std::async(std::launch::async, [&] {
+    Status status = RunDatabase::OpenReadOnly(path).status();
+    if (!status.ok()) database->Stop();
+    return status;
+  });
+  StatusOr<RunSummary> run = AnalyzeRun(*database, threads);
+  INTERLUDE_RETURN_IF_ERROR(check.get());
+  return run;
 }
 
 }  // namespace interlude

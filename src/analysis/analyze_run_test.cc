@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 
 #include "ledger/sample_run.h"
@@ -330,6 +334,28 @@ TEST(AnalyzeRun, TheSampleRunsWorkerThatWaitedForItsCpuStandsOut) {
   EXPECT_EQ(run.workers_left, 1u);
   EXPECT_DOUBLE_EQ(*run.final_accuracy, 0.8123);
   EXPECT_DOUBLE_EQ(*run.rounds[2].accuracy, 0.7412);
+}
+
+TEST(AnalyzeRun, OfADamagedFileSaysTheSameWhileItIsCheckedBeside) {
+  const auto directory =
+      std::filesystem::path(::testing::TempDir()) / fmt::format("analyze_{}", ::getpid());
+  std::filesystem::create_directories(directory);
+  const auto path = directory / "run.db";
+  ASSERT_TRUE(WriteSampleRun(**RunDatabase::Create(path)).ok());
+  std::ifstream file(path, std::ios::binary);
+  const std::string whole(std::istreambuf_iterator<char>(file), {});
+  size_t refused = 0;
+  for (size_t at = 100; at < whole.size(); at += 2039) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(~bytes[at]);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    const Status alone = AnalyzeRunDirectory(directory, 1).status();
+    const Status beside = AnalyzeRunDirectory(directory, 2).status();
+    EXPECT_EQ(alone.ToString(), beside.ToString()) << "byte " << at;
+    refused += alone.ok() ? 0 : 1;
+  }
+  EXPECT_GT(refused, 3u);
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ Closings ClosingsOf(const RoundRecords& records) {
 MaybeActivity AddLedger(const PhaseTimes& times, GraphBuilder& builder) {
   const std::span<const ChunkStamp> ledgers = times.Of(Phase::kLedger, kNoWorker);
   if (ledgers.empty()) return std::nullopt;
-  return builder.Add(OfCoordinator(ActivityKind::kLedger, ledgers.front(), {}));
+  return builder.Add(OfCoordinator(ActivityKind::kLedger, ledgers.front(), Known({})));
 }
 
 void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,

@@ -74,30 +74,26 @@ MaybeActivity Stage::LastBy(int64_t ns) const {
   return it == by_end_.begin() ? std::nullopt : MaybeActivity(std::prev(it)->activity);
 }
 
-MaybeActivity Stage::OfChunk(uint32_t chunk, int64_t ns) const {
+MaybeActivity Stage::OfRepeated(uint32_t chunk, int64_t ns) const {
   if (chunk == kNoChunk) return Last();
-  if (each_once_) return FirstOfJust(chunk);
   const auto it = std::upper_bound(
       by_chunk_.begin(), by_chunk_.end(), ns, [chunk](int64_t at, const Entry& entry) {
         return std::tie(chunk, at) < std::tie(entry.chunk, entry.end_ns);
       });
   if (it != by_chunk_.begin() && std::prev(it)->chunk == chunk) return std::prev(it)->activity;
-  return FirstOfChunk(chunk);
+  return FirstOfRepeated(chunk);
 }
 
-MaybeActivity Stage::FirstOfChunk(uint32_t chunk) const {
-  const MaybeActivity first = FirstOfJust(chunk);
-  return first ? first : FirstOfJust(kNoChunk);
-}
-
-MaybeActivity Stage::FirstOfJust(uint32_t chunk) const {
-  if (each_once_)
-    return chunk < by_chunk_.size() ? MaybeActivity(by_chunk_[chunk].activity) : std::nullopt;
-  const auto it =
-      std::lower_bound(by_chunk_.begin(), by_chunk_.end(), chunk,
-                       [](const Entry& entry, uint32_t of) { return entry.chunk < of; });
-  if (it == by_chunk_.end() || it->chunk != chunk) return std::nullopt;
-  return it->activity;
+MaybeActivity Stage::FirstOfRepeated(uint32_t chunk) const {
+  const auto find = [&](uint32_t wanted) -> MaybeActivity {
+    const auto it =
+        std::lower_bound(by_chunk_.begin(), by_chunk_.end(), wanted,
+                         [](const Entry& entry, uint32_t of) { return entry.chunk < of; });
+    if (it == by_chunk_.end() || it->chunk != wanted) return std::nullopt;
+    return it->activity;
+  };
+  const MaybeActivity first = find(chunk);
+  return first ? first : find(kNoChunk);
 }
 
 PoolThreads::PoolThreads(const std::vector<ChunkStamp>& tasks, int32_t known) {

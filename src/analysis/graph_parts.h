@@ -65,9 +65,13 @@ class Stage {
   MaybeActivity LastBy(int64_t ns) const;
   /// The chunk's that ended last by `ns`, else its first; where nothing is known of the chunk, the
   /// whole phase's. Of kNoChunk: the last.
-  MaybeActivity OfChunk(uint32_t chunk, int64_t ns) const;
+  MaybeActivity OfChunk(uint32_t chunk, int64_t ns) const {
+    return IsOnce(chunk) ? MaybeActivity(by_chunk_[chunk].activity) : OfRepeated(chunk, ns);
+  }
   /// The chunk's that ended first; what comes later is a repetition.
-  MaybeActivity FirstOfChunk(uint32_t chunk) const;
+  MaybeActivity FirstOfChunk(uint32_t chunk) const {
+    return IsOnce(chunk) ? MaybeActivity(by_chunk_[chunk].activity) : FirstOfRepeated(chunk);
+  }
 
  private:
   struct Entry {
@@ -75,7 +79,9 @@ class Stage {
     int64_t end_ns;
     uint32_t activity;
   };
-  MaybeActivity FirstOfJust(uint32_t chunk) const;
+  bool IsOnce(uint32_t chunk) const { return each_once_ && chunk < by_chunk_.size(); }
+  MaybeActivity OfRepeated(uint32_t chunk, int64_t ns) const;
+  MaybeActivity FirstOfRepeated(uint32_t chunk) const;
 
   std::pmr::vector<Entry> by_end_;
   std::pmr::vector<Entry> by_chunk_;  // then by end

@@ -1,5 +1,6 @@
 // Spans of a round -> phases of a round -> phases of a typical round.
-#include <map>
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "analysis/analyze_run.h"
@@ -13,20 +14,60 @@ struct Part {
   double inside = 0, busy = 0, cpu = 0, delay = 0;
 };
 
-PhaseSummary SummarizeParts(Phase phase, const std::map<std::pair<int32_t, int32_t>, Part>& parts) {
-  std::vector<double> inside, busy, cpu, delay;
-  for (const auto& [process, part] : parts) {
-    inside.push_back(part.inside);
-    busy.push_back(part.busy);
-    cpu.push_back(part.cpu);
-    delay.push_back(part.delay);
-  }
+PhaseSummary SummarizeParts(Phase phase, const std::vector<Part>& parts) {
+  const auto spread = [&](double Part::*figure) {
+    std::vector<double> values;
+    values.reserve(parts.size());
+    for (const Part& part : parts) values.push_back(part.*figure);
+    return SpreadOf(std::move(values));
+  };
   PhaseSummary summary;
   summary.phase = phase;
-  summary.inside_seconds = SpreadOf(std::move(inside));
-  summary.busy_seconds = SpreadOf(std::move(busy));
-  summary.cpu_seconds = SpreadOf(std::move(cpu));
-  summary.run_delay_seconds = SpreadOf(std::move(delay));
+  summary.inside_seconds = spread(&Part::inside);
+  summary.busy_seconds = spread(&Part::busy);
+  summary.cpu_seconds = spread(&Part::cpu);
+  summary.run_delay_seconds = spread(&Part::delay);
+  return summary;
+}
+
+/// The possible ones, by phase and process; those of one process in their order.
+std::vector<const Span*> ByPhaseAndProcess(std::span<const Span> spans) {
+  std::vector<const Span*> sorted;
+  sorted.reserve(spans.size());
+  for (const Span& span : spans) {
+    if (IsPossible(span)) sorted.push_back(&span);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Span* a, const Span* b) {
+    return std::tie(a->phase, a->recorded_by, a->about_worker) <
+           std::tie(b->phase, b->recorded_by, b->about_worker);
+  });
+  return sorted;
+}
+
+struct BeforePhase {
+  bool operator()(const Span* span, Phase phase) const { return span->phase < phase; }
+  bool operator()(Phase phase, const Span* span) const { return phase < span->phase; }
+};
+
+PhaseSummary SummarizePhase(std::span<const Span* const> spans) {
+  std::vector<Part> parts;
+  const Span* before = nullptr;
+  double bytes = 0, failed = 0;
+  for (const Span* span : spans) {
+    const bool same = before != nullptr && before->recorded_by == span->recorded_by &&
+                      before->about_worker == span->about_worker;
+    Part& part = same ? parts.back() : parts.emplace_back();
+    part.inside += InsideSeconds(*span);
+    part.busy += Seconds(span->busy_ns);
+    part.cpu += Seconds(span->cpu_ns);
+    part.delay += Seconds(span->run_delay_ns);
+    bytes += static_cast<double>(span->bytes);
+    failed += span->ok ? 0 : 1;
+    before = span;
+  }
+  PhaseSummary summary = SummarizeParts(spans.front()->phase, parts);
+  summary.bytes = bytes;
+  summary.failed = failed;
   return summary;
 }
 
@@ -101,25 +142,11 @@ Spread TypicalExchange(const std::vector<RoundSummary>& rounds, size_t first) {
 }  // namespace
 
 std::vector<PhaseSummary> SummarizePhases(std::span<const Span> spans) {
-  std::map<Phase, std::map<std::pair<int32_t, int32_t>, Part>> parts;
-  std::map<Phase, std::pair<double, double>> bytes_and_failed;
-  for (const Span& span : spans) {
-    if (!IsPossible(span)) continue;
-    Part& part = parts[span.phase][{span.recorded_by, span.about_worker}];
-    part.inside += InsideSeconds(span);
-    part.busy += Seconds(span.busy_ns);
-    part.cpu += Seconds(span.cpu_ns);
-    part.delay += Seconds(span.run_delay_ns);
-    bytes_and_failed[span.phase].first += static_cast<double>(span.bytes);
-    bytes_and_failed[span.phase].second += span.ok ? 0 : 1;
-  }
+  const std::vector<const Span*> sorted = ByPhaseAndProcess(spans);
   std::vector<PhaseSummary> phases;
   for (const Phase phase : kAllPhases) {
-    const auto found = parts.find(phase);
-    if (found == parts.end()) continue;
-    phases.push_back(SummarizeParts(phase, found->second));
-    phases.back().bytes = bytes_and_failed[phase].first;
-    phases.back().failed = bytes_and_failed[phase].second;
+    const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), phase, BeforePhase());
+    if (begin != end) phases.push_back(SummarizePhase({begin, end}));
   }
   return phases;
 }

@@ -1,6 +1,7 @@
 #include "analysis/round_records.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "analysis/nearly_sorted.h"
@@ -73,9 +74,10 @@ void PhaseTimes::AddStamps(const RoundRecords& records) {
   stamps_.reserve(most);
   series_.reserve(of_round.size() + records.spans.size());
   for (const ChunkStamps* stamps : of_round) {
-    for (const ChunkStamp& stamp : stamps->stamps) {
-      if (stamp.chunk != kNoChunk && CanBe(stamp)) Add(KeyOf(*stamps), stamp);
-    }
+    const size_t begin = stamps_.size();
+    std::copy_if(stamps->stamps.begin(), stamps->stamps.end(), std::back_inserter(stamps_),
+                 [](const ChunkStamp& stamp) { return stamp.chunk != kNoChunk && CanBe(stamp); });
+    if (stamps_.size() > begin) ExtendSeries(KeyOf(*stamps), begin);
   }
 }
 
@@ -87,17 +89,18 @@ void PhaseTimes::AddSpans(const RoundRecords& records) {
     if (std::binary_search(series_.begin(), series_.begin() + stamped_end, wanted, by_key))
       continue;
     const ChunkStamp whole{kNoChunk, span->begin_ns, span->end_ns};
-    if (CanBe(whole)) Add(wanted.key, whole);
+    if (CanBe(whole)) {
+      stamps_.push_back(whole);
+      ExtendSeries(wanted.key, stamps_.size() - 1);
+    }
     coarse_ = coarse_ || HasStamps(span->phase);
   }
   std::inplace_merge(series_.begin(), series_.begin() + stamped_end, series_.end(), by_key);
 }
 
-void PhaseTimes::Add(const Key& key, const ChunkStamp& stamp) {
-  if (series_.empty() || series_.back().key != key)
-    series_.push_back({key, stamps_.size(), stamps_.size()});
-  stamps_.push_back(stamp);
-  ++series_.back().end;
+void PhaseTimes::ExtendSeries(const Key& key, size_t begin) {
+  if (series_.empty() || series_.back().key != key) series_.push_back({key, begin, begin});
+  series_.back().end = stamps_.size();
 }
 
 std::span<const ChunkStamp> PhaseTimes::Of(Phase phase, int32_t worker) const {

@@ -59,8 +59,8 @@ class PhaseTimes {
   void AddStamps(const RoundRecords& records);
   /// Where there are no stamps.
   void AddSpans(const RoundRecords& records);
-  /// To the last series, where that is the key's.
-  void Add(const Key& key, const ChunkStamp& stamp);
+  /// What stands from `begin` on is the key's: the last series', where that is its own.
+  void ExtendSeries(const Key& key, size_t begin);
 
   std::vector<ChunkStamp> stamps_;
   std::vector<Series> series_;  // by key

@@ -16,6 +16,14 @@ Spread SpreadOf(std::vector<double> values) {
   return {values.front(), median, values.back(), values.size()};
 }
 
-double MedianOf(std::vector<double> values) { return SpreadOf(std::move(values)).median; }
+double MedianOf(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  if (values.empty()) return {};
+  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  if (values.size() % 2 == 1) return *half;
+  const double below = *std::max_element(values.begin(), half);
+  return below + (*half - below) / 2;
+}
 
 }  // namespace interlude

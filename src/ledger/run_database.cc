@@ -177,7 +177,14 @@ SqliteRunDatabase::SqliteRunDatabase(SQLite::Database database, std::string path
     : database_(std::move(database)),
       path_(std::move(path)),
       writable_(writable),
-      version_(version) {}
+      version_(version) {
+  if (writable_) return;
+  constexpr int kSteps = 1000;  // of SQLite's; a row takes some twenty
+  sqlite3_progress_handler(
+      database_.getHandle(), kSteps,
+      [](void* stopped) { return static_cast<std::atomic<bool>*>(stopped)->load() ? 1 : 0; },
+      &stopped_);
+}
 
 SqliteRunDatabase::~SqliteRunDatabase() {
   if (!writable_) return;

@@ -190,6 +190,9 @@ class RunDatabase {
   virtual Status AddEvaluation(const EvaluationRecord& evaluation) = 0;
   virtual Status AddEvent(const EventRecord& event) = 0;
 
+  /// From any thread: what another one reads, now or later, fails. Only of a reader.
+  virtual void Stop() const = 0;
+
   // Readers: rows by round and worker (an account's: in order of storing), DataLoss for a value
   // that cannot be. What a file of an older version does not have is empty, or 0.
   virtual StatusOr<std::optional<std::string>> GetMeta(const std::string& key) const = 0;

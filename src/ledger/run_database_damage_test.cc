@@ -76,6 +76,17 @@ TEST_F(RunDatabaseDamage, AFileCutShortAnywhereIsDataLoss) {
   EXPECT_EQ(ReadAll().code(), StatusCode::kDataLoss);
 }
 
+TEST_F(RunDatabaseDamage, AReaderThatIsStoppedReadsNoMore) {
+  {
+    auto database = RunDatabase::Create(Path());
+    ASSERT_TRUE((*database)->AddAccount({.spans = std::vector<Span>(3000)}).ok());
+  }
+  const auto database = *RunDatabase::OpenToFollow(Path());
+  EXPECT_EQ(database->Spans()->size(), 3000u);
+  database->Stop();
+  EXPECT_EQ(database->Spans().status().code(), StatusCode::kInternal);
+}
+
 TEST_F(RunDatabaseDamage, AFlippedByteIsReadOrRefusedButNeverAnythingElse) {
   const std::string whole = SampleBytes();
   size_t refused = 0;

@@ -4,6 +4,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ class SqliteRunDatabase final : public RunDatabase {
   Status AddClock(std::optional<uint32_t> round, const ClockEstimate& estimate) override;
   Status AddEvaluation(const EvaluationRecord& evaluation) override;
   Status AddEvent(const EventRecord& event) override;
+
+  void Stop() const override { stopped_ = true; }
 
   StatusOr<std::optional<std::string>> GetMeta(const std::string& key) const override;
   StatusOr<std::map<std::string, std::string>> Meta() const override;
@@ -66,6 +69,7 @@ class SqliteRunDatabase final : public RunDatabase {
   bool HasEvaluationDetails() const;
   void InsertEvaluationDetails(const EvaluationRecord& evaluation);
 
+  mutable std::atomic<bool> stopped_ = false;
   mutable SQLite::Database database_;
   const std::string path_;
   const bool writable_;
