@@ -124,7 +124,7 @@ TEST(FullSizeModel, LoadsItsCheckpointTakesAStepAndExchanges) {
   WriteCheckpoint(config.model.pretrained,
                   CheckpointTensors(WeightNaming::kTimm, config.model, kSeed));
   watch.Lap("checkpoint written");
-  SetUpTorch(2, at::kCPU);
+  SetUpTorch(2);
 
   CoordinatorOptions options;
   options.config = config;

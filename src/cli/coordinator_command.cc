@@ -6,11 +6,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/address.h"
+#include "base/hash_file.h"
 #include "base/heap.h"
 #include "base/host_name.h"
 #include "base/log.h"
@@ -52,10 +54,21 @@ std::string RunDirectory(const CoordinatorCommandOptions& options, uint32_t numb
   return fmt::format("{}/run-{}", options.run.directory, number);
 }
 
+/// So that workers compare their file with the one that is here.
+Status AddFileHash(ModelConfig& model) {
+  std::error_code error;
+  if (!model.file_hash.empty() || !std::filesystem::is_regular_file(model.file, error))
+    return OkStatus();
+  INTERLUDE_ASSIGN_OR_RETURN(const Hash128 hash, HashFile(model.file));
+  model.file_hash = hash.ToHex();
+  return OkStatus();
+}
+
 StatusOr<CoordinatorOptions> Prepare(const CoordinatorCommandOptions& options) {
   const RunOptions& run = options.run;
   CoordinatorOptions prepared;
   INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(run.config));
+  INTERLUDE_RETURN_IF_ERROR(AddFileHash(prepared.config.model));
   prepared.directory = RunDirectory(options, 1);
   INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(prepared.directory));
   prepared.workers = static_cast<uint32_t>(run.workers);

@@ -13,7 +13,14 @@ StatusOr<std::string> OwnProgram() {
   return path.string();
 }
 
-StatusOr<std::string> WorkerProgram() {
+StatusOr<std::string> WorkerProgram(const std::string& given) {
+  if (!given.empty()) {
+    std::error_code error;
+    const std::filesystem::path program = std::filesystem::absolute(given, error);
+    if (!error && access(program.c_str(), X_OK) == 0 && !std::filesystem::is_directory(program))
+      return program.string();
+    return NotFoundError("{} is no program that can be run", given);
+  }
   INTERLUDE_ASSIGN_OR_RETURN(const std::string own, OwnProgram());
   const std::string path = std::filesystem::path(own).replace_filename("interlude-worker").string();
   if (access(path.c_str(), X_OK) != 0) {

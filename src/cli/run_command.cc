@@ -36,6 +36,12 @@ Status CheckPretrained(const ModelConfig& model, const std::string& directory) {
   return PretrainedWeights::Open(model, std::move(parameters)).status();
 }
 
+Status CheckModelFile(const ModelConfig& model) {
+  std::error_code error;
+  if (model.file.empty() || std::filesystem::is_regular_file(model.file, error)) return OkStatus();
+  return NotFoundError("model.file = {} is no file", model.file);
+}
+
 // Everything that can be wrong is found here, before a process is started.
 StatusOr<Prepared> Prepare(const RunOptions& options) {
   Prepared prepared;
@@ -53,9 +59,10 @@ StatusOr<Prepared> Prepare(const RunOptions& options) {
   }
   INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(options.config));
   INTERLUDE_RETURN_IF_ERROR(CheckPretrained(prepared.config.model, options.directory));
+  INTERLUDE_RETURN_IF_ERROR(CheckModelFile(prepared.config.model));
   INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(options.directory));
   INTERLUDE_ASSIGN_OR_RETURN(prepared.own_program, OwnProgram());
-  INTERLUDE_ASSIGN_OR_RETURN(prepared.worker_program, WorkerProgram());
+  INTERLUDE_ASSIGN_OR_RETURN(prepared.worker_program, WorkerProgram(options.worker_program));
   prepared.log_directory = (std::filesystem::path(options.directory) / "logs").string();
   std::error_code error;
   std::filesystem::create_directories(prepared.log_directory, error);
@@ -122,6 +129,11 @@ void AddRunCommand(CLI::App& app, Action& chosen) {
       app.add_subcommand("run", "Train here: one coordinator and N workers as child processes");
   AddRunOptions(*command, *options);
   AddListenOption(*command, options->listen)->capture_default_str();
+  command
+      ->add_option("--worker-program", options->worker_program,
+                   "Start this program as each worker, one with models of your own; without it "
+                   "interlude-worker")
+      ->type_name("FILE");
   command->footer(
       "Example:\n  interlude run --workers 2 --config examples/fashion_mnist.toml --dir "
       "runs/first\n\n"

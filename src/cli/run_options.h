@@ -37,6 +37,7 @@ struct RunOptions {
   std::string http;  // of the live page; empty: none
   int threads = 0;   // 0: not given
   bool quiet = false;
+  std::string worker_program;  // of `run`; empty: interlude-worker
 };
 
 /// --workers --config --set --dir --threads --http --quiet

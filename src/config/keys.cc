@@ -126,7 +126,10 @@ const std::vector<Key>& Table() {
     Integer(MEMBER(threads), 0, 1024, "threads of each process; 0: the usable cores divided among the processes on a machine"),
 
     PresetKey(),
-    Choice(MEMBER(model.kind), {"vit", "convnet", "synthetic"}, "synthetic: no training, parameters move pseudo-randomly"),
+    Choice(MEMBER(model.kind), {"vit", "convnet", "torchscript", "module", "synthetic"}, "torchscript, module: your own (docs/own-model.md); synthetic: parameters move pseudo-randomly"),
+    OptionalText(MEMBER(model.file), "on each worker's machine; torchscript"),
+    OptionalText(MEMBER(model.file_hash), "what its XXH3-128 must be; empty: the coordinator's file's, where it has one; torchscript"),
+    OptionalText(MEMBER(model.module), "name in the worker's program; module"),
     Integer(MEMBER(model.image_size), 1, 4096, "pixels a side"),
     Integer(MEMBER(model.channels), 1, 16, "colors of the images"),
     Integer(MEMBER(model.patch_size), 1, 4096, "pixels a side, divides image_size; vit"),

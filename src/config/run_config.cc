@@ -187,6 +187,16 @@ Status CheckTogether(const RunConfig& config, const std::vector<TomlEntry>& entr
     INTERLUDE_RETURN_IF_ERROR(require_multiple("model.image_size", model.image_size,
                                                "model.patch_size", model.patch_size));
   }
+  const auto require_name = [&](std::string_view name, const std::string& value, ModelKind kind,
+                                std::string_view kind_name) {
+    if (value.empty() != (model.kind == kind)) return OkStatus();
+    return InvalidArgumentError("model.kind = \"{}\" and {} belong together: give both or none{}",
+                                kind_name, name, AtEither(entries, source, name, "model.kind"));
+  };
+  INTERLUDE_RETURN_IF_ERROR(
+      require_name("model.file", model.file, ModelKind::kTorchScript, "torchscript"));
+  INTERLUDE_RETURN_IF_ERROR(
+      require_name("model.module", model.module, ModelKind::kModule, "module"));
   if (model.kind != ModelKind::kVit && !model.pretrained.empty()) {
     return InvalidArgumentError("model.pretrained is for model.kind = \"vit\" alone{}",
                                 AtEither(entries, source, "model.pretrained", "model.kind"));

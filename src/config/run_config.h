@@ -11,7 +11,7 @@
 
 namespace interlude {
 
-enum class ModelKind { kVit, kConvNet, kSynthetic };
+enum class ModelKind { kVit, kConvNet, kTorchScript, kModule, kSynthetic };
 enum class LocalOptimizerKind { kAdamW, kSgd };
 enum class NormalizeKind { kData, kImageNet, kHalf };
 enum class ScheduleKind { kCosine, kConstant };
@@ -25,7 +25,11 @@ enum class PersistenceMode { kOnDemand, kEveryRound };
 /// [model]
 struct ModelConfig {
   std::string preset;                // config/model_presets.h; empty: none
-  ModelKind kind = ModelKind::kVit;  // "vit", "convnet", "synthetic"
+  ModelKind kind = ModelKind::kVit;  // "vit", "convnet", "torchscript", "module", "synthetic"
+  // Models of one's own; docs/own-model.md
+  std::string file;       // torchscript: what Python exported
+  std::string file_hash;  // torchscript: of that file, in hex; empty: not known
+  std::string module;     // module: the name that the worker's program gave it
   // vit
   uint32_t image_size = 28;  // pixels a side
   uint32_t channels = 1;

@@ -49,6 +49,8 @@ RunConfig RandomConfig(Rng& rng) {
   config.model.patch_size = 1 + static_cast<uint32_t>(rng.Below(16));
   config.model.image_size = config.model.patch_size * (1 + static_cast<uint32_t>(rng.Below(100)));
   if (config.model.kind != ModelKind::kVit) config.model.pretrained.clear();
+  if (config.model.kind != ModelKind::kTorchScript) config.model.file.clear();
+  if (config.model.kind != ModelKind::kModule) config.model.module.clear();
   config.train.accumulate = std::min(config.train.accumulate, config.train.batch);
   AugmentConfig& augment = config.augment;
   if (augment.scale_min > augment.scale_max) std::swap(augment.scale_min, augment.scale_max);

@@ -239,6 +239,19 @@ TEST(ApplySettings, TakesNoTextThatCannotBeWrittenOut) {
   }
 }
 
+TEST(ParseRunConfig, AModelOfOnesOwnIsNamed) {
+  EXPECT_EQ(ErrorOf("[model]\nkind = \"torchscript\"\nfile = \"net.pt\"\n"), "no error");
+  EXPECT_EQ(ErrorOf("[model]\nkind = \"module\"\nmodule = \"net\"\n"), "no error");
+  EXPECT_EQ(ErrorOf("[model]\nkind = \"torchscript\"\n"),
+            "model.kind = \"torchscript\" and model.file belong together: give both or none at "
+            "x.toml:2:8");
+  EXPECT_THAT(ErrorOf("[model]\nfile = \"net.pt\"\n"),
+              HasSubstr("give both or none at x.toml:2:8"));
+  EXPECT_THAT(ErrorOf("[model]\nkind = \"module\"\nfile = \"net.pt\"\n"),
+              HasSubstr("\"torchscript\" and model.file"));
+  EXPECT_THAT(ErrorOf("[model]\nkind = \"module\"\n"), HasSubstr("\"module\" and model.module"));
+}
+
 TEST(ParseRunConfig, TakesTextsOnlyAsLongAsTheyCanBeWrittenOut) {
   const std::string longest(1024, '"');
   RunConfig config;

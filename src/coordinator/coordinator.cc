@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <thread>
 
@@ -54,6 +55,12 @@ std::string RunTitle(const RunConfig& config, uint32_t workers) {
       return fmt::format("vit on {}, {}", config.data.name, count);
     case ModelKind::kConvNet:
       return fmt::format("convnet on {}, {}", config.data.name, count);
+    case ModelKind::kTorchScript:
+      return fmt::format("{} on {}, {}",
+                         std::filesystem::path(config.model.file).filename().string(),
+                         config.data.name, count);
+    case ModelKind::kModule:
+      return fmt::format("{} on {}, {}", config.model.module, config.data.name, count);
     case ModelKind::kSynthetic:
       return fmt::format("synthetic training, {}", count);
   }

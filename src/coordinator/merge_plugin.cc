@@ -4,10 +4,9 @@
 
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <vector>
 
 #include "base/check.h"
+#include "base/hash_file.h"
 #include "codec/float_environment.h"
 #include "interlude/merge_plugin.h"
 
@@ -15,20 +14,6 @@ namespace interlude {
 namespace {
 
 constexpr char kEntry[] = "interlude_merge_plugin_v1";
-
-StatusOr<Hash128> HashFile(const std::string& path) {
-  std::error_code error;
-  const uint64_t size = std::filesystem::file_size(path, error);  // of nothing but a regular file
-  if (error) {
-    return ErrnoError(error.value(), fmt::format("outer.plugin: {} cannot be read", path));
-  }
-  std::vector<char> bytes(size);
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) {
-    return PermissionDeniedError("outer.plugin: {} cannot be read", path);
-  }
-  return HashBytes(std::as_bytes(std::span(bytes)));
-}
 
 /// Runs one function of the library.
 template <typename Call>
@@ -56,7 +41,9 @@ std::string Place(const interlude_merge_chunk& chunk) {
 StatusOr<std::shared_ptr<const MergePlugin>> MergePlugin::Load(const std::string& path,
                                                                const std::string& config) {
   std::shared_ptr<MergePlugin> plugin(new MergePlugin(path, config));
-  INTERLUDE_ASSIGN_OR_RETURN(plugin->hash_, HashFile(path));
+  const auto hash = HashFile(path);
+  if (!hash.ok()) return hash.status().WithContext("outer.plugin");
+  plugin->hash_ = *hash;
   INTERLUDE_RETURN_IF_ERROR(plugin->Open(path));
   INTERLUDE_RETURN_IF_ERROR(plugin->CheckDeclaration());
   plugin->name_ = plugin->functions_->name;

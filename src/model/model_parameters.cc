@@ -149,17 +149,25 @@ StatusOr<std::vector<ModelParameter>> ModelParameters(const ModelConfig& config)
       return VitParameters(config);
     case ModelKind::kConvNet:
       return ConvNetParameters(config);
+    case ModelKind::kTorchScript:
+    case ModelKind::kModule:
+      return InvalidArgumentError(
+          "the tensors of a model of your own are known to its workers alone");
     case ModelKind::kSynthetic:
       break;
   }
   return InvalidArgumentError("model.kind = \"synthetic\" has no tensors to train");
 }
 
-StatusOr<Layout> ModelLayout(const RunConfig& config) {
-  INTERLUDE_ASSIGN_OR_RETURN(const Parameters parameters, ModelParameters(config.model));
+StatusOr<Layout> LayoutOf(const Parameters& parameters, uint64_t chunk_params) {
   std::vector<ParameterSpec> specs;
   for (const ModelParameter& parameter : parameters) specs.push_back(parameter.spec);
-  return Layout::Create(std::move(specs), config.round.chunk_params);
+  return Layout::Create(std::move(specs), chunk_params);
+}
+
+StatusOr<Layout> ModelLayout(const RunConfig& config) {
+  INTERLUDE_ASSIGN_OR_RETURN(const Parameters parameters, ModelParameters(config.model));
+  return LayoutOf(parameters, config.round.chunk_params);
 }
 
 void InitializeTensor(const std::vector<ModelParameter>& parameters, size_t index, uint64_t seed,

@@ -32,8 +32,12 @@ struct ModelParameter {
 /// The tensors of config.kind in layout order. A ViT's names are those of Hugging Face's
 /// ViTForImageClassification; query, key and value weights stand side by side (and so do their
 /// biases), so that one matrix product serves all three. InvalidArgument for sizes that do not fit
-/// together, and for kSynthetic, which has no tensors of this kind.
+/// together, for kSynthetic, which has no tensors of this kind, and for kTorchScript and kModule,
+/// which bring their own.
 StatusOr<std::vector<ModelParameter>> ModelParameters(const ModelConfig& config);
+
+/// The layout of these tensors in chunks of `chunk_params`. Errors of Layout::Create.
+StatusOr<Layout> LayoutOf(const std::vector<ModelParameter>& parameters, uint64_t chunk_params);
 
 /// The layout of config.model's tensors in chunks of config.round.chunk_params.
 StatusOr<Layout> ModelLayout(const RunConfig& config);

@@ -10,10 +10,12 @@ std::unique_ptr<Model> CreateModel(const ModelConfig& config, FlatParameters& pa
       return CreateVit(config, parameters);
     case ModelKind::kConvNet:
       return CreateConvNet(parameters);
+    case ModelKind::kTorchScript:
+    case ModelKind::kModule:
     case ModelKind::kSynthetic:
       break;
   }
-  INTERLUDE_CHECK(false, "a synthetic model computes nothing");
+  INTERLUDE_CHECK(false, "no model that is made here");
 }
 
 }  // namespace interlude

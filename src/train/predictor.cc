@@ -1,16 +1,17 @@
 #include "train/predictor.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "images/decode.h"
 #include "images/file_batches.h"
 #include "images/transform.h"
-#include "model/model_parameters.h"
 #include "train/device.h"
 #include "train/gradient.h"
 #include "train/loaded_images.h"
 #include "train/models.h"
 #include "train/non_finite.h"
+#include "train/own_model.h"
 #include "train/torch_setup.h"
 #include "train/without_exceptions.h"
 
@@ -40,6 +41,14 @@ Status CheckFit(const RunConfig& config, const DataFacts& data) {
   return OkStatus();
 }
 
+// Without training pictures nobody can make them anew, as an evaluation does.
+Status StatisticsError(const OpenedModel& model) {
+  return FailedPreconditionError(
+      "the model goes by running statistics ({}), which a saved model does not hold; predict with "
+      "it in PyTorch (docs/own-model.md)",
+      model.module->Buffers()[model.statistics.front()].name);
+}
+
 TransformOptions PictureOptions(const RunConfig& config, const DataFacts& data) {
   PixelStatistics statistics;
   std::ranges::copy(data.mean, statistics.mean.begin());
@@ -50,14 +59,14 @@ TransformOptions PictureOptions(const RunConfig& config, const DataFacts& data) 
 class TorchPredictor final : public Predictor {
  public:
   TorchPredictor(const RunConfig& config, const DataFacts& data, const TrainDevice& device,
-                 Layout layout, int threads)
+                 Layout layout, OpenedModel model, int threads)
       : config_(config),
         device_(device),
         threads_(config.data.loader_threads == 0 ? threads
                                                  : static_cast<int>(config.data.loader_threads)),
         transform_(PictureOptions(config, data)),
         parameters_(std::move(layout), device),
-        model_(CreateModel(config.model, parameters_)) {}
+        model_(BindModel(config.model, std::move(model), parameters_)) {}
 
   const Layout& layout() const override { return parameters_.layout(); }
 
@@ -130,11 +139,13 @@ StatusOr<std::unique_ptr<Predictor>> CreateTorchPredictor(const RunConfig& confi
                                                           const DataFacts& data, int threads) {
   return WithoutExceptions([&]() -> StatusOr<std::unique_ptr<Predictor>> {
     INTERLUDE_ASSIGN_OR_RETURN(const TrainDevice device, FindTrainDevice(config.train.device));
-    SetUpTorch(threads, device.device);
-    INTERLUDE_ASSIGN_OR_RETURN(Layout layout, ModelLayout(config));
+    SetUpTorch(threads, device.device.is_cpu() && IsMadeHere(config.model.kind));
+    INTERLUDE_ASSIGN_OR_RETURN(OpenedModel model, OpenModel(config, device));
+    if (!model.statistics.empty()) return StatisticsError(model);
+    INTERLUDE_ASSIGN_OR_RETURN(Layout layout, LayoutOf(model.tensors, config.round.chunk_params));
     INTERLUDE_RETURN_IF_ERROR(CheckFit(config, data));
-    return std::unique_ptr<Predictor>(
-        std::make_unique<TorchPredictor>(config, data, device, std::move(layout), threads));
+    return std::unique_ptr<Predictor>(std::make_unique<TorchPredictor>(
+        config, data, device, std::move(layout), std::move(model), threads));
   });
 }
 

@@ -45,15 +45,17 @@ class Predictor {
                          const std::function<Status(const FilePrediction&)>& take) = 0;
 };
 
-/// A predictor with all parameters 0. Pictures are prepared as the evaluations of the run that
-/// `config` describes do it: decoded to model.channels, the middle by augment.eval_crop or the kind
-/// of data.name, normalised as `data` says. The data set itself is not needed.
+/// A predictor whose parameters stand for nothing until they are set. Pictures are prepared as the
+/// evaluations of the run that `config` describes do it: decoded to model.channels, the middle by
+/// augment.eval_crop or the kind of data.name, normalised as `data` says. The data set itself is
+/// not needed.
 ///
 /// Uses `threads` threads for LibTorch, for the whole process, and as many for decoding where
 /// data.loader_threads leaves it open. Memory: the parameters, the activations of one batch and
 /// data.prefetch + 1 batches.
 ///
-/// FailedPrecondition where config.train.device isn't there; InvalidArgument for a model that sees
+/// FailedPrecondition where config.train.device isn't there, and for a model that goes by running
+/// statistics (own_model.h); other errors of OpenModel; InvalidArgument for a model that sees
 /// no pictures (kSynthetic, other than 1 or 3 channels) and where `data` has another number of
 /// classes or channels than the model, or doesn't say how pixels are normalised.
 StatusOr<std::unique_ptr<Predictor>> CreateTorchPredictor(const RunConfig& config,

@@ -15,6 +15,11 @@ at::Tensor StepNoise::Mask(at::IntArrayRef shape, double keep, const at::Tensor&
   return at::empty(shape, like.options()).bernoulli_(keep, generator_).div_(keep);
 }
 
+void StepNoise::SeedLibTorch() {
+  if (!seeded_libtorch_) at::manual_seed(seed_);
+  seeded_libtorch_ = true;
+}
+
 uint64_t StepSeed(uint64_t seed, uint32_t worker, uint64_t step) {
   return Mix64(Mix64(Mix64(seed) ^ worker) ^ step);
 }

@@ -1,6 +1,6 @@
 // The random numbers of one local step's forward pass: what dropout and stochastic depth let
-// through. They follow from the seed alone, in the order in which they are asked for, and touch no
-// generator that others use.
+// through. They follow from the seed alone, in the order in which they are asked for, and (but for
+// SeedLibTorch) touch no generator that others use.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -17,9 +17,14 @@ class StepNoise {
   /// Of `shape`, type and device like `like`: 1 / keep with probability `keep`, else 0.
   at::Tensor Mask(at::IntArrayRef shape, double keep, const at::Tensor& like);
 
+  /// For models that ask LibTorch's own generators: lets those of all devices begin from the seed,
+  /// at the first call alone.
+  void SeedLibTorch();
+
  private:
   const uint64_t seed_;
   at::Generator generator_;  // undefined until it is needed
+  bool seeded_libtorch_ = false;
 };
 
 /// For the local step `step` of worker `worker` in a run of seed `seed`.

@@ -11,7 +11,7 @@
 
 namespace interlude {
 
-void SetUpTorch(int threads, at::Device device) {
+void SetUpTorch(int threads, bool strict) {
   const int count = std::max(1, threads);
   at::set_num_threads(count);
   // Operators run one after the other here, so between operators no second thread is needed.
@@ -25,8 +25,7 @@ void SetUpTorch(int threads, at::Device device) {
     }
   }
   SetBlasThreads(count);
-  // On a device some operators of the models (pooling's gradient) know only one way.
-  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/!device.is_cpu());
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/!strict);
 }
 
 }  // namespace interlude
