@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/rng.h"
-#include "codec/chunk_codec.h"
 
 namespace interlude {
 namespace {
@@ -28,6 +27,7 @@ BenchArrays::BenchArrays(const BenchOptions& options)
       work(Buffer::Floats("work", options.values)),
       copy_from(Buffer::Floats("copy from", options.values)),
       copy_to(Buffer::Floats("copy to", options.values)),
+      codec_(options.codec),
       count_(options.values),
       chunk_values_(options.chunk_values),
       pool_(options.threads) {
@@ -39,8 +39,8 @@ BenchArrays::BenchArrays(const BenchOptions& options)
     pool_.ParallelFor(chunks(), 1, [&](size_t begin, size_t end) {
       Hash128 hash;
       for (size_t c = begin; c < end; ++c) {
-        EncodeDelta(Codec::kQ4, Chunk(params, c), Chunk(base, c), {},
-                    ChunkPayload(contributions[k], c), hash);
+        EncodeDelta(codec_, Chunk(params, c), Chunk(base, c), {}, ChunkPayload(contributions[k], c),
+                    hash);
       }
     });
   }
@@ -80,14 +80,13 @@ std::span<float> BenchArrays::Chunk(Buffer& array, size_t chunk) const {
 }
 
 std::span<std::byte> BenchArrays::ChunkPayload(Buffer& payloads, size_t chunk) const {
-  return payloads.bytes().subspan(chunk * EncodedBytes(Codec::kQ4, chunk_values_),
-                                  EncodedBytes(Codec::kQ4, chunk_count(chunk)));
+  return payloads.bytes().subspan(chunk * EncodedBytes(codec_, chunk_values_),
+                                  EncodedBytes(codec_, chunk_count(chunk)));
 }
 
 size_t BenchArrays::payload_bytes() const {
   const size_t last = chunks() - 1;
-  return last * EncodedBytes(Codec::kQ4, chunk_values_) +
-         EncodedBytes(Codec::kQ4, chunk_count(last));
+  return last * EncodedBytes(codec_, chunk_values_) + EncodedBytes(codec_, chunk_count(last));
 }
 
 void BenchArrays::Copy(Buffer& from, Buffer& to) {

@@ -11,6 +11,7 @@
 
 #include "base/memory_account.h"
 #include "base/thread_pool.h"
+#include "codec/chunk_codec.h"
 
 namespace interlude {
 
@@ -18,13 +19,14 @@ struct BenchOptions {
   uint64_t values = uint64_t{64} << 20;       // 256 MiB an array: well beyond the caches
   uint64_t chunk_values = uint64_t{1} << 20;  // multiple of 64; the default of round.chunk_params
   int threads = 0;                            // at least 1
+  Codec codec = Codec::kQ4;                   // one with blocks
   int iterations = 5;
   int repetitions = 5;
 };
 
 inline constexpr size_t kMostBenchContributors = 8;
 
-/// Seven fp32 arrays, and the payloads of the q4 codec with each chunk's on its own.
+/// Seven fp32 arrays, and payloads with each chunk's on its own.
 class BenchArrays {
  public:
   explicit BenchArrays(const BenchOptions& options);
@@ -33,6 +35,7 @@ class BenchArrays {
   /// lay idle are slow on first use.
   void Fill();
 
+  Codec codec() const { return codec_; }
   size_t count() const { return count_; }
   size_t chunks() const { return (count_ + chunk_values_ - 1) / chunk_values_; }
   size_t chunk_count(size_t chunk) const;
@@ -40,7 +43,7 @@ class BenchArrays {
 
   /// The part of an array that belongs to a chunk.
   std::span<float> Chunk(Buffer& array, size_t chunk) const;
-  /// The q4 payload of a chunk within a buffer of payload_bytes().
+  /// The payload of a chunk within a buffer of payload_bytes().
   std::span<std::byte> ChunkPayload(Buffer& payloads, size_t chunk) const;
   size_t payload_bytes() const;
 
@@ -59,6 +62,7 @@ class BenchArrays {
  private:
   void FillNoise(Buffer& array, uint64_t seed, float scale, const Buffer* around);
 
+  const Codec codec_;
   const size_t count_;
   const size_t chunk_values_;
   ThreadPool pool_;

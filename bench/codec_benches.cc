@@ -9,9 +9,9 @@
 #include "base/hash128.h"
 #include "bench/bench_passes.h"
 #include "bench/merge_benches.h"
+#include "codec/block_format.h"
 #include "codec/chunk_codec.h"
-#include "codec/q4_format.h"
-#include "codec/q4_kernels.h"
+#include "codec/chunk_payload.h"
 
 namespace interlude {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 bool EncodePass(BenchArrays& a, bool residual) {
   return EachChunk(a, [&](size_t c) {
     Hash128 hash;
-    return !EncodeDelta(Codec::kQ4, a.Chunk(a.params, c), a.Chunk(a.base, c),
+    return !EncodeDelta(a.codec(), a.Chunk(a.params, c), a.Chunk(a.base, c),
                         residual ? a.Chunk(a.residual, c) : std::span<float>(),
                         a.ChunkPayload(a.payload, c), hash)
                 .first_nonfinite;
@@ -35,11 +35,12 @@ Finding CheckEncode(BenchArrays& a, bool residual) {
   if (!EncodePass(a, residual)) return "a finite delta counts as not finite";
   for (const size_t c : FirstAndLast(a)) {
     const size_t count = a.chunk_count(c);
-    std::vector<std::byte> expected(EncodedBytes(Codec::kQ4, count));
+    std::vector<std::byte> expected(EncodedBytes(a.codec(), count));
     const std::span<float> lost = a.Chunk(a.work, c);
-    ScalarQ4Kernels().encode_delta(a.Chunk(a.params, c).data(), a.Chunk(a.base, c).data(),
-                                   residual ? lost.data() : nullptr, count, expected.data(),
-                                   expected.data() + Q4BlockCount(count) * kQ4CodeBytes);
+    const ChunkPayload out(a.codec(), std::span(expected), count);
+    SpecifiedKernels(a.codec()).encode_delta(a.Chunk(a.params, c).data(), a.Chunk(a.base, c).data(),
+                                             residual ? lost.data() : nullptr, count, out.codes(0),
+                                             out.scales(0));
     if (std::memcmp(expected.data(), a.ChunkPayload(a.payload, c).data(), expected.size()) != 0) {
       return fmt::format("chunk {} is not what the scalar kernel encodes", c);
     }
@@ -57,8 +58,8 @@ bool ApplyPass(BenchArrays& a, bool hash) {
     const std::span<const std::byte> payload = a.ChunkPayload(a.contributions[0], c);
     const std::span<float> base = a.Chunk(a.base, c);
     const std::span<float> params = a.Chunk(a.params, c);
-    if (hash) return ApplyAndHash(Codec::kQ4, payload, base, params) != Hash128{};
-    Apply(Codec::kQ4, payload, base, params);
+    if (hash) return ApplyAndHash(a.codec(), payload, base, params) != Hash128{};
+    Apply(a.codec(), payload, base, params);
     return true;
   });
 }
@@ -68,11 +69,11 @@ Finding CheckApply(BenchArrays& a) {
   ApplyPass(a, true);
   for (const size_t c : FirstAndLast(a)) {
     const size_t count = a.chunk_count(c);
-    const std::byte* codes = a.ChunkPayload(a.contributions[0], c).data();
+    const ChunkPayload payload(a.codec(), a.ChunkPayload(a.contributions[0], c), count);
     const std::span<float> expected = a.Chunk(a.work, c);
     std::vector<float> params(count);
-    ScalarQ4Kernels().apply(codes, codes + Q4BlockCount(count) * kQ4CodeBytes, expected.data(),
-                            params.data(), count);
+    SpecifiedKernels(a.codec()).apply(payload.codes(0), payload.scales(0), expected.data(),
+                                      params.data(), count);
     if (std::memcmp(expected.data(), a.Chunk(a.base, c).data(), expected.size_bytes()) != 0) {
       return fmt::format("the base of chunk {} is not the scalar kernel's", c);
     }
@@ -100,19 +101,18 @@ Finding CheckHash(BenchArrays& a) {
   return {};
 }
 
-bool ValidateQ4Pass(BenchArrays& a) {
+bool ValidatePass(BenchArrays& a) {
   return EachChunk(a, [&](size_t c) {
-    return ValidatePayload(Codec::kQ4, a.ChunkPayload(a.contributions[0], c), a.chunk_count(c))
-        .ok();
+    return ValidatePayload(a.codec(), a.ChunkPayload(a.contributions[0], c), a.chunk_count(c)).ok();
   });
 }
 
-Finding CheckValidateQ4(BenchArrays& a) {
+Finding CheckValidate(BenchArrays& a) {
   const size_t last = a.chunks() - 1;
   const std::span<std::byte> source = a.ChunkPayload(a.contributions[0], last);
   std::vector<std::byte> damaged(source.begin(), source.end());
-  StoreQ4Scale(0x7FC0, damaged.data(), damaged.size() / kQ4ScaleBytes - 1);
-  if (ValidatePayload(Codec::kQ4, damaged, a.chunk_count(last)).ok())
+  StoreBlockScale(0x7FC0, damaged.data(), damaged.size() / kBlockScaleBytes - 1);
+  if (ValidatePayload(a.codec(), damaged, a.chunk_count(last)).ok())
     return "a scale that is NaN passes";
   return {};
 }
@@ -133,7 +133,7 @@ Finding CheckValidateFp32(BenchArrays& a) {
 
 }  // namespace
 
-std::vector<Bench> CodecBenches() {
+std::vector<Bench> CodecBenches(Codec codec) {
   using A = BenchArrays;
   std::vector<Bench> benches = {
       {"memcpy", [](A& a) { return a.memcpy_bytes(); },
@@ -161,9 +161,9 @@ std::vector<Bench> CodecBenches() {
        [](A& a) { return ApplyPass(a, true); }, CheckApply},
       {"hash", [](A& a) { return ArrayBytes(a); }, HashPass, CheckHash},
       // Needs the scales alone: two bytes for 64 values, too few for memory bandwidth to matter.
-      {"validate q4",
-       [](A& a) { return (a.count() + kQ4BlockValues - 1) / kQ4BlockValues * kQ4ScaleBytes; },
-       ValidateQ4Pass, CheckValidateQ4},
+      {fmt::format("validate {}", CodecName(codec)),
+       [](A& a) { return (a.count() + kBlockValues - 1) / kBlockValues * kBlockScaleBytes; },
+       ValidatePass, CheckValidate},
       {"validate fp32", [](A& a) { return ArrayBytes(a); }, ValidateFp32Pass, CheckValidateFp32},
   };
   benches.insert(benches.end(), others.begin(), others.end());

@@ -23,11 +23,11 @@ struct Bench {
   std::string baseline;  // name of an earlier one that moves the same bytes; empty: none
 };
 
-/// In the order of the table.
+/// In the order of the table, for a codec with blocks.
 ///
 /// Bytes are counted by what the task needs, not by what the memory bus carries: each input byte
 /// once, each output byte once, and both for what is updated in place. Of n values an fp32 array is
-/// 4n bytes and a q4 payload 17/32 n. memcpy reads and writes: 8n.
-std::vector<Bench> CodecBenches();
+/// 4n bytes, a q4 payload 17/32 n and a q8 payload 33/32 n. memcpy reads and writes: 8n.
+std::vector<Bench> CodecBenches(Codec codec);
 
 }  // namespace interlude

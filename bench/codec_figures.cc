@@ -9,7 +9,7 @@
 
 #include "analysis/spread.h"
 #include "bench/machine_speed.h"
-#include "codec/q4_kernels.h"
+#include "codec/block_kernels.h"
 
 namespace interlude {
 namespace {
@@ -43,7 +43,8 @@ Repetition Repeat(const Bench& bench, int iterations, BenchArrays& arrays) {
 }
 
 CodecFigure Measure(const Bench& bench, const BenchOptions& options, BenchArrays& arrays) {
-  CodecFigure figure{.name = bench.name, .bar = CodecBar(bench.name), .baseline = bench.baseline};
+  CodecFigure figure{.name = bench.name, .baseline = bench.baseline};
+  if (options.codec == Codec::kQ4) figure.bar = CodecBar(bench.name);
   arrays.Fill();
   arrays.TimeMemcpy();
   bool good = bench.pass(arrays);
@@ -100,7 +101,7 @@ std::vector<CodecFigure> MeasureCodec(const BenchOptions& options,
                                       const std::function<void(const CodecFigure&)>& on_figure) {
   BenchArrays arrays(options);
   std::vector<CodecFigure> figures;
-  for (const Bench& bench : CodecBenches()) {
+  for (const Bench& bench : CodecBenches(options.codec)) {
     figures.push_back(Measure(bench, options, arrays));
     CompareWithBaseline(figures);
     on_figure(figures.back());
@@ -109,22 +110,23 @@ std::vector<CodecFigure> MeasureCodec(const BenchOptions& options,
 }
 
 uint64_t CodecBenchMemory(const BenchOptions& options) {
-  constexpr uint64_t kArrays = 7;         // BenchArrays' fp32 arrays
-  constexpr uint64_t kPayloadsBytes = 5;  // of its nine payloads, each 0.53
-  return options.values * (kArrays * sizeof(float) + kPayloadsBytes);
+  constexpr uint64_t kArrays = 7;  // BenchArrays' fp32 arrays
+  constexpr uint64_t kPayloads = 1 + kMostBenchContributors;
+  return options.values * kArrays * sizeof(float) +
+         kPayloads * EncodedBytes(options.codec, options.values);
 }
 
 std::string FormatCodecHeading(const BenchOptions& options) {
   const MachineDescription machine = DescribeMachine();
   return fmt::format(
       "{}; load average {:.1f}\n{} values ({:.1f} MiB an fp32 array) in chunks of {}, {} threads, "
-      "q4 kernels for {}\n"
+      "{} kernels for {}\n"
       "median of {} repetitions of {} passes; of memcpy: bandwidth as a share of memcpy's in the "
       "same repetition\n\n{:<28}{:>10}{:>9}{:>12}   {:<16}{}\n",
       machine.ToString(), machine.load_average, options.values,
       static_cast<double>(options.values * sizeof(float)) / 0x1p20, options.chunk_values,
-      options.threads, SimdQ4TargetName(), options.repetitions, options.iterations, "", "ms",
-      "GB/s", "of memcpy", "(least - most)", "bar");
+      options.threads, CodecName(options.codec), SimdTargetName(), options.repetitions,
+      options.iterations, "", "ms", "GB/s", "of memcpy", "(least - most)", "bar");
 }
 
 std::string FormatCodecLine(const CodecFigure& figure) {
@@ -164,7 +166,8 @@ std::string FormatCodecJson(const BenchOptions& options, const std::vector<Codec
                {"values", options.values},
                {"chunk_values", options.chunk_values},
                {"threads", options.threads},
-               {"target", SimdQ4TargetName()},
+               {"codec", CodecName(options.codec)},
+               {"target", SimdTargetName()},
                {"machine", machine.ToString()},
                {"figures", list}})
              .dump(2) +

@@ -10,7 +10,7 @@ constexpr uint64_t kProcessMemory = uint64_t{160} << 20;
 constexpr uint64_t kJournalRounds = 2;
 
 Codec CodecIn(const RunConfig& config) {
-  return config.round.codec == CodecKind::kFp32 ? Codec::kFp32 : Codec::kQ4;
+  return static_cast<Codec>(config.round.codec);  // the numbers are the same
 }
 
 uint64_t ArrayBytes(const RunConfig& config) {
@@ -32,7 +32,7 @@ uint64_t StateArrays(const RunConfig& config) {
 
 /// Base, state, residual.
 uint64_t CoordinatorArrays(const RunConfig& config) {
-  return 1 + StateArrays(config) + (CodecIn(config) == Codec::kQ4 ? 1 : 0);
+  return 1 + StateArrays(config) + (IsLossy(CodecIn(config)) ? 1 : 0);
 }
 
 }  // namespace

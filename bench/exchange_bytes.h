@@ -29,7 +29,7 @@ struct TouchedBytes {
 ///    also reads and writes the residual);
 ///  - upload: each payload byte is copied from the worker into the kernel, from there into the
 ///    coordinator, and from there to its page of the journal;
-///  - merge: the coordinator reads all payloads, reads and writes base, residual (with q4) and
+///  - merge: the coordinator reads all payloads, reads and writes base, residual (unless fp32) and
 ///    outer state, and writes one sync payload;
 ///  - download: the sync payload is copied into the kernel and out of it, for each worker;
 ///  - apply: each worker reads base and the sync payload and writes base and parameters. The hash

@@ -42,6 +42,9 @@ TEST(ExchangeBytes, FollowTheConfiguration) {
   config.outer.optimizer = OuterOptimizerKind::kAdam;
   EXPECT_EQ(SumOf(ExchangeBytes(config, 1)), plain + 2 * 25'600) << "a second moment";
   config.outer.optimizer = OuterOptimizerKind::kNesterov;
+  config.round.codec = CodecKind::kQ8;
+  EXPECT_EQ(ModelPayloadBytes(config), 100u * 66);
+  EXPECT_EQ(ExchangeBytes(config, 1)[2].read, 100u * 66 + 3 * 25'600);
   config.round.codec = CodecKind::kFp32;
   EXPECT_EQ(ModelPayloadBytes(config), 25'600u);
   EXPECT_EQ(ExchangeBytes(config, 1)[2].read, 25'600u + 2 * 25'600) << "no residual";

@@ -6,8 +6,7 @@
 
 #include "bench/bench_passes.h"
 #include "codec/chunk_codec.h"
-#include "codec/q4_format.h"
-#include "codec/q4_kernels.h"
+#include "codec/chunk_payload.h"
 #include "optim/merge.h"
 #include "optim/outer_optimizer.h"
 #include "optim/trimmed_mean.h"
@@ -32,7 +31,7 @@ std::vector<float> EqualWeights(size_t contributors) {
 bool AveragePass(BenchArrays& a, size_t contributors) {
   const std::vector<float> weights = EqualWeights(contributors);
   return EachChunk(a, [&](size_t c) {
-    DecodeAverage(Codec::kQ4, Contributions(a, contributors, c), weights, a.Chunk(a.work, c));
+    DecodeAverage(a.codec(), Contributions(a, contributors, c), weights, a.Chunk(a.work, c));
     return true;
   });
 }
@@ -43,11 +42,10 @@ Finding CheckAverage(BenchArrays& a, size_t contributors) {
     std::vector<float> expected(count);
     std::vector<WeightedPayload> payloads;
     for (const std::span<const std::byte> payload : Contributions(a, contributors, c)) {
-      const std::byte* codes = payload.data();
-      payloads.push_back(
-          {codes, codes + Q4BlockCount(count) * kQ4CodeBytes, EqualWeights(contributors).front()});
+      const ChunkPayload bytes(a.codec(), payload, count);
+      payloads.push_back({bytes.codes(0), bytes.scales(0), EqualWeights(contributors).front()});
     }
-    ScalarQ4Kernels().decode_sum(payloads, SumStart::kZero, expected.data(), count);
+    SpecifiedKernels(a.codec()).decode_sum(payloads, SumStart::kZero, expected.data(), count);
     if (std::memcmp(expected.data(), a.Chunk(a.work, c).data(), count * sizeof(float)) != 0) {
       return fmt::format("the average of chunk {} is not the scalar kernel's", c);
     }
@@ -63,13 +61,14 @@ struct MergeBench {
   bool hash = false;
 };
 
-std::vector<float> RuleWeights(const MergeBench& bench, const Payloads& payloads, size_t count) {
+std::vector<float> RuleWeights(const BenchArrays& a, const MergeBench& bench,
+                               const Payloads& payloads, size_t count) {
   const std::vector<uint64_t> samples(bench.contributors, 100);
   std::vector<float> weights = MergeWeights(bench.rule.rule, samples);
   if (bench.rule.norm_bound == 0) return weights;
   std::vector<double> norms;
   for (const auto& payload : payloads) {
-    norms.push_back(PayloadSquaredNorm(Codec::kQ4, payload, count));
+    norms.push_back(PayloadSquaredNorm(a.codec(), payload, count));
   }
   ScaleWeights(NormFactors(bench.rule.norm_bound, norms), weights);
   return weights;
@@ -93,7 +92,7 @@ bool MergePass(BenchArrays& a, const MergeBench& bench) {
     const UpdateRule rule{step, MomentumUpdate{nesterov.learning_rate, nesterov.momentum, momentum},
                           RuleCombine(bench)};
     const Payloads payloads = Contributions(a, bench.contributors, c);
-    return !MergeChunkUpdate(Codec::kQ4, payloads, RuleWeights(bench, payloads, a.chunk_count(c)),
+    return !MergeChunkUpdate(a.codec(), payloads, RuleWeights(a, bench, payloads, a.chunk_count(c)),
                              rule, a.Chunk(a.residual, c), a.Chunk(a.base, c),
                              a.ChunkPayload(a.payload, c), bench.hash)
                 .first_nonfinite;
@@ -108,17 +107,17 @@ Finding CheckRule(BenchArrays& a, const MergeBench& bench, size_t c) {
   for (const std::span<const std::byte>& payload : payloads) {
     deltas.emplace_back(count);
     const float one = 1.0f;
-    DecodeAverage(Codec::kQ4, {&payload, 1}, {&one, 1}, deltas.back());
+    DecodeAverage(a.codec(), {&payload, 1}, {&one, 1}, deltas.back());
   }
   std::vector<float> expected(count);
   MergeDeltas(bench.rule, std::vector<std::span<const float>>(deltas.begin(), deltas.end()),
               std::vector<uint64_t>(bench.contributors, 100), expected);
   std::vector<float> merged(count);
-  const std::vector<float> weights = RuleWeights(bench, payloads, count);
+  const std::vector<float> weights = RuleWeights(a, bench, payloads, count);
   if (const CombineFunction combine = RuleCombine(bench)) {
-    DecodeCombined(Codec::kQ4, payloads, weights, combine, merged);
+    DecodeCombined(a.codec(), payloads, weights, combine, merged);
   } else {
-    DecodeAverage(Codec::kQ4, payloads, weights, merged);
+    DecodeAverage(a.codec(), payloads, weights, merged);
   }
   if (std::memcmp(expected.data(), merged.data(), count * sizeof(float)) == 0) return {};
   return fmt::format("the merged delta of chunk {} is not the specification's", c);
@@ -129,7 +128,7 @@ Finding CheckMerge(BenchArrays& a, const MergeBench& bench) {
   a.Copy(a.base, a.work);
   if (!MergePass(a, bench)) return "a finite update counts as not finite";
   EachChunk(a, [&](size_t c) {
-    Apply(Codec::kQ4, a.ChunkPayload(a.payload, c), a.Chunk(a.work, c), a.Chunk(a.params, c));
+    Apply(a.codec(), a.ChunkPayload(a.payload, c), a.Chunk(a.work, c), a.Chunk(a.params, c));
     return true;
   });
   if (!SameBytes(a.work, a.base)) return "Apply of the payload is not the encoder's base";

@@ -164,7 +164,7 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers,
 
   std::vector<float> base(trainers[0]->parameters().begin(), trainers[0]->parameters().end());
   std::vector<float> state(layout.total_params() * per_param);
-  std::vector<float> residual(codec == Codec::kQ4 ? layout.total_params() : 0);
+  std::vector<float> residual(IsLossy(codec) ? layout.total_params() : 0);
   for (uint32_t round = 1; round <= members.size(); ++round) {
     std::vector<uint64_t> samples;
     std::vector<LocalTrainer*> present;

@@ -26,7 +26,7 @@ struct Case {
 std::string CaseName(const testing::TestParamInfo<Case>& info) {
   return fmt::format("{}Workers{}{}With{}Params", info.param.workers,
                      info.param.exchange == ExchangeMode::kBarrier ? "Barrier" : "Pipelined",
-                     info.param.codec == CodecKind::kQ4 ? "Q4" : "Fp32", info.param.params);
+                     CodecName(static_cast<Codec>(info.param.codec)), info.param.params);
 }
 
 class EveryMode : public testing::TestWithParam<Case> {};
@@ -62,7 +62,7 @@ TEST_P(EveryMode, AllCopiesAreBitIdenticalToTheSerialReplay) {
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
   for (const ExchangeMode exchange : {ExchangeMode::kPipelined, ExchangeMode::kBarrier}) {
-    for (const CodecKind codec : {CodecKind::kQ4, CodecKind::kFp32}) {
+    for (const CodecKind codec : {CodecKind::kQ4, CodecKind::kQ8, CodecKind::kFp32}) {
       for (const uint32_t workers : {1u, 2u, 3u, 8u})
         cases.push_back({workers, exchange, codec, 1000});
       // a whole number of chunks; a last chunk of a single value; less than one block

@@ -1,5 +1,6 @@
 // interlude bench codec: the kernels of the exchange as shares of memcpy's bandwidth.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/cpu_quota.h"
@@ -14,6 +15,7 @@ namespace {
 
 struct CodecBenchCommandOptions {
   BenchOptions bench;
+  std::string codec = CodecName(Codec::kQ4);
   std::string json;
 };
 
@@ -28,6 +30,7 @@ Status CheckMemory(const BenchOptions& options) {
 
 int Run(const CodecBenchCommandOptions& options) {
   BenchOptions bench = options.bench;
+  if (options.codec == CodecName(Codec::kQ8)) bench.codec = Codec::kQ8;
   if (bench.threads == 0) bench.threads = ReadCpuLimits().UsableCores();
   const Status fits = CheckMemory(bench);
   if (!fits.ok()) return Fail(fits, ExitCodeFor(fits));
@@ -49,7 +52,12 @@ void AddBenchCodecCommand(CLI::App& bench, Action& chosen) {
   CLI::App* command = bench.add_subcommand(
       "codec", "Encode, decode, merge, apply and hash as shares of memcpy's bandwidth");
   AddParamsOption(*command, options->bench.values,
-                  "Parameters, as 64M (the default is 67,108,864); 33 bytes of memory each");
+                  "Parameters, as 64M (the default is 67,108,864); 33 bytes of memory each with "
+                  "q4, 38 with q8");
+  command->add_option("--codec", options->codec, "q4, for which there are bars, or q8")
+      ->type_name("CODEC")
+      ->check(CLI::IsMember({CodecName(Codec::kQ4), CodecName(Codec::kQ8)}).description(""))
+      ->capture_default_str();
   command
       ->add_option("--chunk-params", options->bench.chunk_values,
                    "Parameters a chunk; a multiple of 64")

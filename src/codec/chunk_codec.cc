@@ -74,8 +74,21 @@ size_t MergeByStages(Codec codec, const UpdateRule& rule, TileCombiner& combiner
 
 }  // namespace
 
+const char* CodecName(Codec codec) {
+  switch (codec) {
+    case Codec::kQ4:
+      return "q4";
+    case Codec::kFp32:
+      return "fp32";
+    case Codec::kQ8:
+      return "q8";
+  }
+  return "unknown";
+}
+
 size_t EncodedBytes(Codec codec, size_t count) {
-  return codec == Codec::kQ4 ? Q4PayloadBytes(count) : count * sizeof(float);
+  return codec == Codec::kFp32 ? count * sizeof(float)
+                               : BlockPayloadBytes(count, BlockCodeBytes(codec));
 }
 
 void CheckChunkSizes(Codec codec, size_t count, size_t other, size_t residual, size_t payload) {

@@ -1,11 +1,12 @@
 // Encoding, decoding and applying one chunk of parameters, on the calling thread and in one pass
 // over memory. Chunks are independent: threads take one each. Knows floats and bytes, never tensors
-// or messages. The q4 format is specified in docs/formats/q4.md; the scalar kernels are its
-// executable form. Every function gives the same bits on every instruction set. Spans of one call
-// don't overlap; payloads need no alignment. Whatever float environment the caller has is set
+// or messages. The formats are specified in docs/formats/q4.md and q8.md; the scalar kernels are
+// their executable form. Every function gives the same bits on every instruction set. Spans of one
+// call don't overlap; payloads need no alignment. Whatever float environment the caller has is set
 // aside.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,7 +22,15 @@ namespace interlude {
 enum class Codec : uint8_t {
   kQ4 = 1,    // blocks of 64 values, 4-bit codes and one bf16 scale: 4.25 bits a value
   kFp32 = 2,  // the values as they are, little-endian; for comparison
+  kQ8 = 3,    // blocks of 64 values, 8-bit codes and one bf16 scale: 8.25 bits a value
 };
+inline constexpr std::array kAllCodecs = {Codec::kQ4, Codec::kQ8, Codec::kFp32};
+
+/// As in the configuration: "q4", "q8", "fp32".
+const char* CodecName(Codec codec);
+
+/// Whether encoding loses something, which error feedback keeps.
+constexpr bool IsLossy(Codec codec) { return codec != Codec::kFp32; }
 
 /// Bytes that `count` values take.
 size_t EncodedBytes(Codec codec, size_t count);
@@ -43,7 +52,7 @@ EncodeOutcome EncodeDelta(Codec codec, std::span<const float> params, std::span<
                           Hash128& payload_hash);
 
 /// Whether a payload from the network may be decoded as `count` values: the exact size, and every
-/// scale (q4) one that an encoder can have written (+0, or finite and at least 2^-100 in
+/// scale (q4, q8) one that an encoder can have written (+0, or finite and at least 2^-100 in
 /// magnitude), every value (fp32) finite. InvalidArgument naming the sizes, or DataLoss naming the
 /// first bad block or value.
 Status ValidatePayload(Codec codec, std::span<const std::byte> payload, size_t count);
@@ -70,8 +79,8 @@ void DecodeCombined(Codec codec, std::span<const std::span<const std::byte>> pay
                     std::span<float> merged);
 
 /// The squared L2 norm of a payload's `count` values, in double, in one pass over its bytes: of
-/// each block of 64 values the sum of squares (exact with q4; with fp32 value by value in order),
-/// and those in order.
+/// each block of 64 values the sum of squares (exact with q4 and q8; with fp32 value by value in
+/// order), and those in order.
 double PayloadSquaredNorm(Codec codec, std::span<const std::byte> payload, size_t count);
 
 /// Encodes update (+ residual, which may be empty, as above) into `out` and adds what was encoded

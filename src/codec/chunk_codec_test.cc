@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "codec/block_format.h"
 #include "codec/codec_test_data.h"
-#include "codec/q4_format.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 constexpr size_t kCount = 3 * 256 * 64 + 77;  // several tiles, a short last block
 
-class BothCodecs : public testing::TestWithParam<Codec> {
+class EveryCodec : public testing::TestWithParam<Codec> {
  protected:
   void SetUp() override {
     Rng rng(21);
@@ -44,7 +44,7 @@ class BothCodecs : public testing::TestWithParam<Codec> {
   Hash128 payload_hash_;
 };
 
-TEST_P(BothCodecs, EncodeUpdateLeavesTheBaseThatApplyMakesOfThePayload) {
+TEST_P(EveryCodec, EncodeUpdateLeavesTheBaseThatApplyMakesOfThePayload) {
   for (const ValueShape& shape : ValueShapes()) {
     if (shape.name.starts_with("non-finite")) continue;
     Rng rng(22);
@@ -63,7 +63,7 @@ TEST_P(BothCodecs, EncodeUpdateLeavesTheBaseThatApplyMakesOfThePayload) {
   }
 }
 
-TEST_P(BothCodecs, ADeltaAndAnUpdateOfTheSameValuesAreTheSamePayload) {
+TEST_P(EveryCodec, ADeltaAndAnUpdateOfTheSameValuesAreTheSamePayload) {
   std::vector<float> update(kCount);
   for (size_t i = 0; i < kCount; ++i) update[i] = params_[i] - base_[i];
   std::vector<std::byte> from_update = payload_;
@@ -74,7 +74,7 @@ TEST_P(BothCodecs, ADeltaAndAnUpdateOfTheSameValuesAreTheSamePayload) {
   EXPECT_TRUE(SameBits(residual_, update_residual));
 }
 
-TEST_P(BothCodecs, NamesTheFirstNonFiniteValue) {
+TEST_P(EveryCodec, NamesTheFirstNonFiniteValue) {
   const auto first = [&] { return Encode(params_, base_, {}).first_nonfinite; };
   params_[kCount - 1] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(kCount - 1, first());
@@ -86,7 +86,7 @@ TEST_P(BothCodecs, NamesTheFirstNonFiniteValue) {
   EXPECT_EQ(7u, first());
 }
 
-TEST_P(BothCodecs, AnEmptyChunkIsNoBytes) {
+TEST_P(EveryCodec, AnEmptyChunkIsNoBytes) {
   EXPECT_EQ(0u, EncodedBytes(GetParam(), 0));
   EXPECT_TRUE(ValidatePayload(GetParam(), {}, 0).ok());
   payload_.clear();
@@ -95,7 +95,7 @@ TEST_P(BothCodecs, AnEmptyChunkIsNoBytes) {
   Apply(GetParam(), {}, {}, {});
 }
 
-TEST_P(BothCodecs, APayloadOfAnotherSizeIsRefused) {
+TEST_P(EveryCodec, APayloadOfAnotherSizeIsRefused) {
   for (size_t size : {size_t{0}, payload_.size() - 1, payload_.size() + 1}) {
     const Status status = ValidatePayload(GetParam(), std::vector<std::byte>(size), kCount);
     EXPECT_EQ(StatusCode::kInvalidArgument, status.code()) << size;
@@ -105,7 +105,7 @@ TEST_P(BothCodecs, APayloadOfAnotherSizeIsRefused) {
 }
 
 #if defined(__SSE2__)
-TEST_P(BothCodecs, AThreadThatFlushesSubnormalsGetsTheSameBits) {
+TEST_P(EveryCodec, AThreadThatFlushesSubnormalsGetsTheSameBits) {
   Rng rng(23);
   const std::vector<float> tiny = Scaled(GaussianValues(kCount, rng), 0x1p-130f);
   std::vector<float> residual(kCount, 0.0f);
@@ -127,15 +127,15 @@ TEST_P(BothCodecs, AThreadThatFlushesSubnormalsGetsTheSameBits) {
 }
 #endif
 
-INSTANTIATE_TEST_SUITE_P(ChunkCodec, BothCodecs, testing::Values(Codec::kQ4, Codec::kFp32),
-                         [](const auto& codec) {
-                           return codec.param == Codec::kQ4 ? "Q4" : "Fp32";
-                         });
+INSTANTIATE_TEST_SUITE_P(ChunkCodec, EveryCodec, testing::ValuesIn(kAllCodecs),
+                         [](const auto& codec) { return CodecName(codec.param); });
 
 TEST(ChunkCodec, SizesAreThoseOfTheFormats) {
   EXPECT_EQ(34u, EncodedBytes(Codec::kQ4, 1));
   EXPECT_EQ(34u, EncodedBytes(Codec::kQ4, 64));
   EXPECT_EQ(68u, EncodedBytes(Codec::kQ4, 65));
+  EXPECT_EQ(66u, EncodedBytes(Codec::kQ8, 1));
+  EXPECT_EQ(132u, EncodedBytes(Codec::kQ8, 65));
   EXPECT_EQ(260u, EncodedBytes(Codec::kFp32, 65));
 }
 
@@ -158,17 +158,50 @@ TEST(ChunkCodec, Fp32LosesNothingAndEmptiesTheResidual) {
 }
 
 TEST(ChunkCodec, ADamagedScaleIsRefusedWithItsBlock) {
-  std::vector<std::byte> payload(EncodedBytes(Codec::kQ4, 130));
-  ASSERT_TRUE(ValidatePayload(Codec::kQ4, payload, 130).ok());
-  // Inf, -Inf, NaN, -0, a subnormal, and a normal one that is smaller than any encoder writes.
-  for (uint16_t bad : {0x7F80, 0xFF80, 0x7FC1, 0x8000, 0x0001, 0x0D00}) {
-    StoreQ4Scale(bad, payload.data() + 3 * kQ4CodeBytes, 2);
-    const Status status = ValidatePayload(Codec::kQ4, payload, 130);
-    EXPECT_EQ(StatusCode::kDataLoss, status.code()) << bad;
-    EXPECT_THAT(status.message(), HasSubstr("block 2 (values 128 to 129)"));
+  for (const Codec codec : {Codec::kQ4, Codec::kQ8}) {
+    std::vector<std::byte> payload(EncodedBytes(codec, 130));
+    const size_t last = payload.size() / kBlockScaleBytes - 1;
+    ASSERT_TRUE(ValidatePayload(codec, payload, 130).ok());
+    // Inf, -Inf, NaN, -0, a subnormal, and a normal one that is smaller than any encoder writes.
+    for (uint16_t bad : {0x7F80, 0xFF80, 0x7FC1, 0x8000, 0x0001, 0x0D00}) {
+      StoreBlockScale(bad, payload.data(), last);
+      const Status status = ValidatePayload(codec, payload, 130);
+      EXPECT_EQ(StatusCode::kDataLoss, status.code()) << bad;
+      EXPECT_THAT(status.message(),
+                  AllOf(HasSubstr(CodecName(codec)), HasSubstr("block 2 (values 128 to 129)")));
+    }
+    StoreBlockScale(0xFF7F, payload.data(), last);
+    EXPECT_TRUE(ValidatePayload(codec, payload, 130).ok());
   }
-  StoreQ4Scale(0xFF7F, payload.data() + 3 * kQ4CodeBytes, 2);
-  EXPECT_TRUE(ValidatePayload(Codec::kQ4, payload, 130).ok());
+}
+
+TEST(ChunkCodec, AnyCodesWithValidScalesAreFiniteValues) {
+  Rng rng(25);
+  for (const Codec codec : {Codec::kQ4, Codec::kQ8}) {
+    for (const uint16_t scale : {0x7F7F, 0xFF7F, 0x0D80, 0x8D80, 0x0000}) {
+      constexpr size_t kValues = 3 * 64 + 5;
+      std::vector<std::byte> payload(EncodedBytes(codec, kValues));
+      for (std::byte& byte : payload) byte = static_cast<std::byte>(rng());
+      for (size_t k = 0; k < 4; ++k) {
+        StoreBlockScale(scale, payload.data(), payload.size() / kBlockScaleBytes - 1 - k);
+      }
+      ASSERT_TRUE(ValidatePayload(codec, payload, kValues).ok());
+      std::vector<float> base(kValues, 0.0f);
+      std::vector<float> params(kValues);
+      Apply(codec, payload, base, params);
+      for (const float value : params) EXPECT_FALSE(IsNonFinite(value));
+    }
+  }
+}
+
+TEST(ChunkCodec, EveryTruncationIsRefused) {
+  for (const Codec codec : kAllCodecs) {
+    const std::vector<std::byte> payload(EncodedBytes(codec, 130));
+    for (size_t size = 0; size < payload.size(); ++size) {
+      EXPECT_EQ(StatusCode::kInvalidArgument,
+                ValidatePayload(codec, std::span(payload).first(size), 130).code());
+    }
+  }
 }
 
 TEST(ChunkCodec, ANonFiniteFp32ValueIsRefusedWithItsPlace) {

@@ -75,8 +75,7 @@ class Exchange : public testing::TestWithParam<Codec> {
     for (size_t k = 0; k < chunk.payloads.size(); ++k) {
       const ChunkPayload payload(GetParam(), chunk.Payloads()[k], chunk.count);
       const WeightedPayload one = {payload.codes(0), payload.scales(0), chunk.weights[k]};
-      (GetParam() == Codec::kQ4 ? ScalarQ4Kernels() : Fp32Kernels())
-          .decode_sum({&one, 1}, SumStart::kSum, sum.data(), sum.size());
+      SpecifiedKernels(GetParam()).decode_sum({&one, 1}, SumStart::kSum, sum.data(), sum.size());
     }
     return sum;
   }
@@ -87,7 +86,7 @@ class Exchange : public testing::TestWithParam<Codec> {
     for (size_t i = 0; i < sum.size(); ++i) step(sum[i], chunk.first[i], chunk.second[i]);
     const std::span<float> base = chunk.At(chunk.base);
     const ChunkPayload out(GetParam(), chunk.Out(), chunk.count);
-    const CodecKernels& kernels = GetParam() == Codec::kQ4 ? ScalarQ4Kernels() : Fp32Kernels();
+    const CodecKernels& kernels = SpecifiedKernels(GetParam());
     kernels.encode_update(sum.data(), with_residual ? chunk.At(chunk.residual).data() : nullptr,
                           base.data(), sum.size(), out.codes(0), out.scales(0));
     return {{}, HashFloats(base), HashBytes(chunk.Out())};
@@ -263,9 +262,9 @@ TEST_P(Exchange, APayloadsNormIsThatOfItsDecodedValues) {
       std::vector<float> values(count);
       DecodeAverage(GetParam(), {&received, 1}, {&weight, 1}, values);
       double expected = 0;
-      for (size_t begin = 0; begin < count; begin += kQ4BlockValues) {
+      for (size_t begin = 0; begin < count; begin += kBlockValues) {
         double in_block = 0;
-        for (size_t i = begin; i < std::min(count, begin + kQ4BlockValues); ++i) {
+        for (size_t i = begin; i < std::min(count, begin + kBlockValues); ++i) {
           in_block += static_cast<double>(values[i]) * static_cast<double>(values[i]);
         }
         expected += in_block;
@@ -284,7 +283,7 @@ TEST_P(Exchange, ApplyAndHashIsApplyAndTheBasesHash) {
       Chunk fused = chunk;
       Chunk single = chunk;
       const ChunkPayload payload(GetParam(), chunk.Payloads()[0], count);
-      (GetParam() == Codec::kQ4 ? ScalarQ4Kernels() : Fp32Kernels())
+      SpecifiedKernels(GetParam())
           .apply(payload.codes(0), payload.scales(0), chunk.At(chunk.base).data(),
                  chunk.At(chunk.params).data(), count);
       const Hash128 hash = ApplyAndHash(GetParam(), fused.Payloads()[0], fused.At(fused.base),
@@ -305,7 +304,7 @@ TEST_P(Exchange, AnEncodedDeltaComesWithItsPayloadsHash) {
       Chunk chunk(GetParam(), count, offset, 0, rng);
       Chunk whole = chunk;
       const ChunkPayload out(GetParam(), whole.Out(), count);
-      (GetParam() == Codec::kQ4 ? ScalarQ4Kernels() : Fp32Kernels())
+      SpecifiedKernels(GetParam())
           .encode_delta(whole.At(whole.params).data(), whole.At(whole.base).data(),
                         whole.At(whole.residual).data(), count, out.codes(0), out.scales(0));
       Hash128 hash;
@@ -330,10 +329,8 @@ TEST_P(Exchange, ANonFiniteDeltaOfALaterTileIsNamed) {
   EXPECT_EQ(Hash128{}, hash);
 }
 
-INSTANTIATE_TEST_SUITE_P(Codecs, Exchange, testing::Values(Codec::kQ4, Codec::kFp32),
-                         [](const auto& codec) {
-                           return codec.param == Codec::kQ4 ? "Q4" : "Fp32";
-                         });
+INSTANTIATE_TEST_SUITE_P(Codecs, Exchange, testing::ValuesIn(kAllCodecs),
+                         [](const auto& codec) { return CodecName(codec.param); });
 
 }  // namespace
 }  // namespace interlude

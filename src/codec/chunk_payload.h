@@ -5,16 +5,34 @@
 #include <cstddef>
 #include <span>
 
+#include "codec/block_format.h"
+#include "codec/block_kernels.h"
 #include "codec/chunk_codec.h"
 #include "codec/codec_kernels.h"
 #include "codec/fp32_codec.h"
-#include "codec/q4_format.h"
-#include "codec/q4_kernels.h"
 
 namespace interlude {
 
 inline const CodecKernels& KernelsOf(Codec codec) {
-  return codec == Codec::kFp32 ? Fp32Kernels() : SimdQ4Kernels();
+  switch (codec) {
+    case Codec::kQ8:
+      return SimdQ8Kernels();
+    case Codec::kFp32:
+      return Fp32Kernels();
+    default:
+      return SimdQ4Kernels();
+  }
+}
+
+/// Those that are the specification.
+inline const CodecKernels& SpecifiedKernels(Codec codec) {
+  if (codec == Codec::kFp32) return Fp32Kernels();
+  return codec == Codec::kQ8 ? ScalarQ8Kernels() : ScalarQ4Kernels();
+}
+
+/// Bytes of a block's codes, of codecs that have blocks.
+inline size_t BlockCodeBytes(Codec codec) {
+  return codec == Codec::kQ8 ? kQ8CodeBytes : kQ4CodeBytes;
 }
 
 /// The payload of a chunk of `count` values: the codes of all blocks, then all scales; or fp32
@@ -28,7 +46,7 @@ class ChunkPayload {
 
   Byte* codes(size_t begin) const { return bytes_.data() + CodesBytes(begin); }
   Byte* scales(size_t begin) const {
-    return bytes_.data() + codes_bytes_ + begin / kQ4BlockValues * kQ4ScaleBytes;
+    return bytes_.data() + codes_bytes_ + begin / kBlockValues * kBlockScaleBytes;
   }
   std::span<Byte> codes(size_t begin, size_t end) const {
     return bytes_.subspan(CodesBytes(begin), CodesBytes(end) - CodesBytes(begin));
@@ -37,7 +55,8 @@ class ChunkPayload {
 
  private:
   size_t CodesBytes(size_t count) const {
-    return codec_ == Codec::kFp32 ? count * sizeof(float) : Q4BlockCount(count) * kQ4CodeBytes;
+    return codec_ == Codec::kFp32 ? count * sizeof(float)
+                                  : BlockCount(count) * BlockCodeBytes(codec_);
   }
 
   const Codec codec_;

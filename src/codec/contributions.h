@@ -15,7 +15,7 @@ namespace interlude {
 
 /// A chunk is worked on in tiles: what one stage has written of a tile, the next finds in L1 or L2.
 /// Whole blocks.
-constexpr size_t kTileValues = 128 * kQ4BlockValues;
+constexpr size_t kTileValues = 128 * kBlockValues;
 
 /// The payloads of a merge and their weights.
 class Contributions {
@@ -77,8 +77,8 @@ class TileCombiner {
   TileCombiner(const Contributions& contributions, const CombineFunction& combine)
       : contributions_(contributions), combine_(combine) {
     if (!combine || contributions.size() == 0) return;
-    const size_t blocks = kTileValues / contributions.size() / kQ4BlockValues;
-    part_ = std::max<size_t>(blocks, 1) * kQ4BlockValues;
+    const size_t blocks = kTileValues / contributions.size() / kBlockValues;
+    part_ = std::max<size_t>(blocks, 1) * kBlockValues;
     values_.resize(part_ * contributions.size());
     for (size_t k = 0; k < contributions.size(); ++k) rows_.push_back(&values_[k * part_]);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codec/q4_format.h"
+#include "codec/block_format.h"
 
 namespace interlude {
 namespace {
@@ -50,9 +50,9 @@ void DecodeSum(std::span<const WeightedPayload> payloads, SumStart start, float*
 
 double SquaredNorm(const std::byte* codes, const std::byte*, size_t count) {
   double sum = 0;
-  for (size_t begin = 0; begin < count; begin += kQ4BlockValues) {
+  for (size_t begin = 0; begin < count; begin += kBlockValues) {
     double in_block = 0;
-    for (size_t i = begin; i < std::min(count, begin + kQ4BlockValues); ++i) {
+    for (size_t i = begin; i < std::min(count, begin + kBlockValues); ++i) {
       const double value = static_cast<double>(LoadValue(codes, i));
       in_block += value * value;
     }

@@ -3,8 +3,9 @@
 #include <bit>
 #include <cstring>
 
+#include "codec/block_format.h"
 #include "codec/chunk_codec.h"
-#include "codec/q4_format.h"
+#include "codec/chunk_payload.h"
 
 namespace interlude {
 namespace {
@@ -26,19 +27,20 @@ size_t FirstBad(size_t count, const Good& good) {
   return count;
 }
 
-Status ValidateQ4(std::span<const std::byte> payload, size_t count) {
-  const size_t blocks = Q4BlockCount(count);
-  const std::byte* scales = payload.data() + blocks * kQ4CodeBytes;
+/// Every code of q4 and q8 is valid, so the scales are all there is to look at.
+Status ValidateScales(Codec codec, std::span<const std::byte> payload, size_t count) {
+  const size_t blocks = BlockCount(count);
+  const std::byte* scales = ChunkPayload(codec, payload, count).scales(0);
   const size_t block =
-      FirstBad(blocks, [&](size_t i) { return IsValidQ4Scale(LoadQ4Scale(scales, i)); });
+      FirstBad(blocks, [&](size_t i) { return IsValidBlockScale(LoadBlockScale(scales, i)); });
   if (block == blocks) return OkStatus();
-  const uint16_t scale = LoadQ4Scale(scales, block);
+  const uint16_t scale = LoadBlockScale(scales, block);
   return DataLossError(
-      "q4 payload: block {} (values {} to {}) has scale {} (bf16 0x{:04X}); a scale is +0, or "
+      "{} payload: block {} (values {} to {}) has scale {} (bf16 0x{:04X}); a scale is +0, or "
       "finite and at least 2^-100 in magnitude; the sender or the line damaged it: ask for the "
       "chunk again",
-      block, block * kQ4BlockValues, std::min(count, (block + 1) * kQ4BlockValues) - 1,
-      Q4ScaleValue(scale), scale);
+      CodecName(codec), block, block * kBlockValues,
+      std::min(count, (block + 1) * kBlockValues) - 1, BlockScaleValue(scale), scale);
 }
 
 Status ValidateFp32(std::span<const std::byte> payload, size_t count) {
@@ -58,19 +60,19 @@ Status ValidateFp32(std::span<const std::byte> payload, size_t count) {
 }  // namespace
 
 Status ValidatePayload(Codec codec, std::span<const std::byte> payload, size_t count) {
-  if (codec != Codec::kQ4 && codec != Codec::kFp32) {
+  if (std::ranges::find(kAllCodecs, codec) == kAllCodecs.end()) {
     return InvalidArgumentError(
-        "payload: codec number {} is unknown; known are 1 (q4) and 2 (fp32)",
+        "payload: codec number {} is unknown; known are 1 (q4), 2 (fp32) and 3 (q8)",
         static_cast<int>(codec));
   }
-  const char* name = codec == Codec::kQ4 ? "q4" : "fp32";
   if (payload.size() != EncodedBytes(codec, count)) {
     return InvalidArgumentError(
         "payload: {} bytes, but {} values take {} bytes as {}; the sender runs "
         "another layout or another codec",
-        payload.size(), count, EncodedBytes(codec, count), name);
+        payload.size(), count, EncodedBytes(codec, count), CodecName(codec));
   }
-  return codec == Codec::kQ4 ? ValidateQ4(payload, count) : ValidateFp32(payload, count);
+  return codec == Codec::kFp32 ? ValidateFp32(payload, count)
+                               : ValidateScales(codec, payload, count);
 }
 
 }  // namespace interlude

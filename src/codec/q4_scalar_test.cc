@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "codec/block_format.h"
+#include "codec/block_kernels.h"
+#include "codec/chunk_codec.h"
 #include "codec/codec_test_data.h"
 #include "codec/q4_book.h"
-#include "codec/q4_format.h"
-#include "codec/q4_kernels.h"
 
 namespace interlude {
 namespace {
@@ -27,13 +28,13 @@ struct Encoded {
     std::memcpy(&lane, &codes[i / 64 * kQ4CodeBytes + i % 8 * 4], sizeof(lane));
     return (lane >> (4 * (i % 64 / 8))) & 15u;
   }
-  float scale(size_t block) const { return Q4ScaleValue(LoadQ4Scale(scales.data(), block)); }
+  float scale(size_t block) const { return BlockScaleValue(LoadBlockScale(scales.data(), block)); }
 };
 
 Encoded Encode(const std::vector<float>& update, float* residual = nullptr) {
   Encoded out;
-  out.codes.resize(Q4BlockCount(update.size()) * kQ4CodeBytes);
-  out.scales.resize(Q4BlockCount(update.size()) * kQ4ScaleBytes);
+  out.codes.resize(BlockCount(update.size()) * kQ4CodeBytes);
+  out.scales.resize(BlockCount(update.size()) * kBlockScaleBytes);
   const std::vector<float> base(update.size(), 0.0f);
   out.bad = ScalarQ4Kernels().encode_delta(update.data(), base.data(), residual, update.size(),
                                            out.codes.data(), out.scales.data());
@@ -101,7 +102,7 @@ TEST(Q4Scalar, ABlockOfTinyDeltasIsAllZeroAndItsResidualKeepsThem) {
   const float tiny = std::nextafter(0x1p-100f, 0.0f);
   std::vector<float> residual(64, 0.0f);
   const Encoded out = Encode(std::vector<float>(64, -tiny), residual.data());
-  EXPECT_EQ(0, LoadQ4Scale(out.scales.data(), 0));
+  EXPECT_EQ(0, LoadBlockScale(out.scales.data(), 0));
   for (size_t j = 0; j < 64; ++j) EXPECT_EQ(kQ4ZeroCode, out.code(j));
   EXPECT_EQ(std::vector<float>(64, -tiny), residual);
 }
@@ -121,7 +122,7 @@ TEST(Q4Scalar, TheFirstNonFiniteDeltaIsNamed) {
 TEST(Q4Scalar, ADifferenceThatOverflowsIsNonFinite) {
   const std::vector<float> params = {1.0f, FLT_MAX};
   const std::vector<float> base = {1.0f, -FLT_MAX};
-  std::vector<std::byte> bytes(Q4PayloadBytes(2));
+  std::vector<std::byte> bytes(EncodedBytes(Codec::kQ4, 2));
   EXPECT_EQ(1u, ScalarQ4Kernels().encode_delta(params.data(), base.data(), nullptr, 2, bytes.data(),
                                                bytes.data() + kQ4CodeBytes));
 }
@@ -131,7 +132,7 @@ TEST(Q4Scalar, DifferenceThenResidualAreRoundedOneAfterTheOther) {
   const float params = 1.0f;
   const float base = -0x1p-25f;
   float residual = 0x1p-24f;
-  std::vector<std::byte> bytes(Q4PayloadBytes(1));
+  std::vector<std::byte> bytes(EncodedBytes(Codec::kQ4, 1));
   ScalarQ4Kernels().encode_delta(&params, &base, &residual, 1, bytes.data(),
                                  bytes.data() + kQ4CodeBytes);
   EXPECT_EQ(0.0f, residual);

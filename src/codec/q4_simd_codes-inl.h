@@ -1,5 +1,5 @@
 // Codes of q4 in vectors: finding them, looking their entries up, packing and unpacking a block's
-// 32 bytes. Included once per Highway target, by q4_simd.cc only; hence no #pragma once.
+// 32 bytes. Included once per Highway target, by block_simd.cc only; hence no #pragma once.
 #if defined(INTERLUDE_CODEC_Q4_SIMD_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef INTERLUDE_CODEC_Q4_SIMD_CODES_INL_H_
 #undef INTERLUDE_CODEC_Q4_SIMD_CODES_INL_H_
@@ -7,36 +7,19 @@
 #define INTERLUDE_CODEC_Q4_SIMD_CODES_INL_H_
 #endif
 
-#include <algorithm>
 #include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <utility>
 
+#include "codec/block_kernels.h"
+#include "codec/block_simd-inl.h"
 #include "codec/q4_book.h"
-#include "codec/q4_format.h"
-#include "hwy/cache_control.h"
-#include "hwy/highway.h"
+#include "codec/q4_simd_squares-inl.h"
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
 namespace interlude {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// 16, 8 or 4 values at a time: the three widths the block layout is made for.
-using FloatTag = hn::CappedTag<float, 16>;
-using SignedTag = hn::RebindToSigned<FloatTag>;
-using UnsignedTag = hn::RebindToUnsigned<FloatTag>;
-using ByteTag = hn::Repartition<uint8_t, FloatTag>;
-constexpr size_t kLanes = hn::MaxLanes(FloatTag());
-constexpr size_t kBlockVectors = kQ4BlockValues / kLanes;
-static_assert(kLanes == 16 || kLanes == 8 || kLanes == 4, "a block layout lane holds eight codes");
-
-using FloatVector = hn::Vec<FloatTag>;
-using CodeVector = hn::Vec<SignedTag>;
 
 /// The thresholds as a search tree: level with step s holds those numbered s - 1 + 2 s k, k =
 /// 0, 1..., repeated to fill 16 lanes, so that the code's upper bits, found so far, are the index.
@@ -71,7 +54,7 @@ HWY_INLINE CodeVector Descend(FloatVector ratio, CodeVector code,
 }
 
 /// The number of thresholds at or below the ratio.
-HWY_INLINE CodeVector SearchCode(FloatVector ratio) {
+HWY_INLINE CodeVector SearchQ4Code(FloatVector ratio) {
   const FloatTag tag;
   if constexpr (kLanes >= 8) {
     CodeVector code = CountThreshold(hn::Zero(SignedTag()), ratio, hn::Set(tag, kQ4Thresholds[7]));
@@ -102,23 +85,23 @@ alignas(64) constexpr std::array<float, 16> kEntries = kQ4Book;
 
 /// The values that a block's codes stand for: every entry times the scale, which is exact, and so
 /// the products are the same whether entries are multiplied before or after they are looked up.
-class ValueTable {
+class Q4Values {
  public:
-  HWY_INLINE explicit ValueTable(FloatVector scale);
+  HWY_INLINE explicit Q4Values(FloatVector scale);
   /// Each value times `factor`, rounded.
-  HWY_INLINE ValueTable Times(FloatVector factor) const;
+  HWY_INLINE Q4Values Times(FloatVector factor) const;
   /// The values of codes 0 to 15.
   HWY_INLINE FloatVector At(CodeVector code) const;
 
  private:
-  HWY_INLINE ValueTable(FloatVector low, FloatVector high) : low_(low), high_(high) {}
+  HWY_INLINE Q4Values(FloatVector low, FloatVector high) : low_(low), high_(high) {}
   // With 16 lanes all values; with 8 those of codes 0-7 and 8-15; with 4, too few for a table,
   // scale and factor.
   FloatVector low_;
   FloatVector high_;
 };
 
-HWY_INLINE ValueTable::ValueTable(FloatVector scale) : low_(scale), high_(scale) {
+HWY_INLINE Q4Values::Q4Values(FloatVector scale) : low_(scale), high_(scale) {
   const FloatTag tag;
   if constexpr (kLanes == 4) {
     high_ = hn::Set(tag, 1.0f);
@@ -128,14 +111,14 @@ HWY_INLINE ValueTable::ValueTable(FloatVector scale) : low_(scale), high_(scale)
   }
 }
 
-HWY_INLINE ValueTable ValueTable::Times(FloatVector factor) const {
-  if constexpr (kLanes == 4) return ValueTable(low_, factor);
-  return ValueTable(hn::Mul(factor, low_), hn::Mul(factor, high_));
+HWY_INLINE Q4Values Q4Values::Times(FloatVector factor) const {
+  if constexpr (kLanes == 4) return Q4Values(low_, factor);
+  return Q4Values(hn::Mul(factor, low_), hn::Mul(factor, high_));
 }
 
 /// The entries of codes 0 to 15 where not even half of them fit in a vector of floats: their two
 /// non-zero bytes fit in two vectors of bytes.
-HWY_INLINE FloatVector LookUpEntry(CodeVector code) {
+HWY_INLINE FloatVector LookUpQ4Entry(CodeVector code) {
   const ByteTag bytes;
   const UnsignedTag unsigned_tag;
   const auto code_bits = hn::BitCast(unsigned_tag, code);
@@ -149,7 +132,7 @@ HWY_INLINE FloatVector LookUpEntry(CodeVector code) {
   return hn::BitCast(FloatTag(), hn::Or(byte_2, byte_3));
 }
 
-HWY_INLINE FloatVector ValueTable::At(CodeVector code) const {
+HWY_INLINE FloatVector Q4Values::At(CodeVector code) const {
   const FloatTag tag;
   if constexpr (kLanes == 16) {
     return hn::TableLookupLanes(low_, hn::IndicesFromVec(tag, code));
@@ -159,17 +142,17 @@ HWY_INLINE FloatVector ValueTable::At(CodeVector code) const {
     return hn::IfNegativeThenElse(in_high, hn::TableLookupLanes(high_, index),
                                   hn::TableLookupLanes(low_, index));
   } else {
-    return hn::Mul(high_, hn::Mul(low_, LookUpEntry(code)));
+    return hn::Mul(high_, hn::Mul(low_, LookUpQ4Entry(code)));
   }
 }
 
 // A block's 32 bytes are eight 32-bit lanes; value j is nibble j / 8 of lane j mod 8.
 
 /// Takes the code vectors of a block from the last to the first.
-class CodePacker {
+class Q4Packer {
  public:
-  // Written out because an implicit one would be compiled without the target's instructions.
-  HWY_INLINE CodePacker() : even_(hn::Zero(SignedTag())), odd_(hn::Zero(SignedTag())) {}
+  HWY_INLINE explicit Q4Packer(uint8_t* out)
+      : out_(out), even_(hn::Zero(SignedTag())), odd_(hn::Zero(SignedTag())) {}
   HWY_INLINE void Push(CodeVector code) {
     if constexpr (kLanes == 4) {
       std::swap(even_, odd_);  // pushes alternate between lanes 4-7 and lanes 0-3
@@ -178,33 +161,34 @@ class CodePacker {
       even_ = hn::Or(hn::ShiftLeft<kLanes / 2>(even_), code);
     }
   }
-  HWY_INLINE void Store(uint8_t* out) const;
+  HWY_INLINE void Finish() const;
 
  private:
+  uint8_t* const out_;
   CodeVector even_;
   CodeVector odd_;
 };
 
-HWY_INLINE void CodePacker::Store(uint8_t* out) const {
+HWY_INLINE void Q4Packer::Finish() const {
   const ByteTag bytes;
   if constexpr (kLanes == 4) {
-    hn::StoreU(hn::BitCast(bytes, even_), bytes, out);
-    hn::StoreU(hn::BitCast(bytes, odd_), bytes, out + 16);
+    hn::StoreU(hn::BitCast(bytes, even_), bytes, out_);
+    hn::StoreU(hn::BitCast(bytes, odd_), bytes, out_ + 16);
   } else if constexpr (kLanes == 8) {
-    hn::StoreU(hn::BitCast(bytes, even_), bytes, out);
+    hn::StoreU(hn::BitCast(bytes, even_), bytes, out_);
   } else {
     const hn::Half<SignedTag> half;
     const hn::Half<ByteTag> half_bytes;
     const auto lanes =
         hn::Or(hn::LowerHalf(half, even_), hn::ShiftLeft<4>(hn::UpperHalf(half, even_)));
-    hn::StoreU(hn::BitCast(half_bytes, lanes), half_bytes, out);
+    hn::StoreU(hn::BitCast(half_bytes, lanes), half_bytes, out_);
   }
 }
 
 /// Gives the code vectors of a block from the first to the last.
-class CodeUnpacker {
+class Q4Unpacker {
  public:
-  HWY_INLINE explicit CodeUnpacker(const uint8_t* in);
+  HWY_INLINE explicit Q4Unpacker(const uint8_t* in);
   HWY_INLINE CodeVector Next() {
     auto code = even_;
     if constexpr (kLanes != 8) code = hn::And(code, hn::Set(UnsignedTag(), 15u));
@@ -222,7 +206,7 @@ class CodeUnpacker {
   hn::Vec<UnsignedTag> odd_;
 };
 
-HWY_INLINE CodeUnpacker::CodeUnpacker(const uint8_t* in) {
+HWY_INLINE Q4Unpacker::Q4Unpacker(const uint8_t* in) {
   const ByteTag bytes;
   const UnsignedTag tag;
   odd_ = hn::Zero(tag);
@@ -238,32 +222,19 @@ HWY_INLINE CodeUnpacker::CodeUnpacker(const uint8_t* in) {
   }
 }
 
-/// A short last block, filled up with zeros, so that it goes through the same code as a full one.
-class PaddedBlock {
- public:
-  PaddedBlock(const float* values, size_t count) : count_(count) {
-    std::fill(values_, values_ + kQ4BlockValues, 0.0f);
-    if (values != nullptr) std::memcpy(values_, values, count * sizeof(float));
-  }
-  float* data() { return values_; }
-  void CopyTo(float* values) const { std::memcpy(values, values_, count_ * sizeof(float)); }
-
- private:
-  alignas(64) float values_[kQ4BlockValues];
-  const size_t count_;
+/// What the kernels of block_simd_*-inl.h ask of a format.
+struct Q4Codes {
+  static constexpr size_t kBytes = kQ4CodeBytes;  // of a block
+  using Values = Q4Values;
+  using Packer = Q4Packer;
+  using Unpacker = Q4Unpacker;
+  /// The codes of delta * inverse scale.
+  static HWY_INLINE CodeVector Find(FloatVector ratio) { return SearchQ4Code(ratio); }
+  /// The squares of a whole block's entries, in units.
+  static HWY_INLINE uint64_t SumSquares(const uint8_t* codes) { return SumQ4Squares(codes); }
+  static constexpr double kSquareUnit = kQ4SquareUnit;
+  static const CodecKernels& Scalar() { return ScalarQ4Kernels(); }
 };
-
-/// How far ahead encoding asks for memory: less comes too late, more has gone from L1 again.
-constexpr size_t kPrefetchBytes = 1024;
-
-/// Begins to load what lies kPrefetchBytes after a block. As an integer, since it may be past the
-/// array's end.
-HWY_INLINE void PrefetchAfter(const float* block) {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(block) + kPrefetchBytes;
-  for (size_t i = 0; i < kQ4BlockValues * sizeof(float); i += 64) {
-    hwy::Prefetch(reinterpret_cast<const char*>(address + i));
-  }
-}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace interlude

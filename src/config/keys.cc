@@ -71,18 +71,19 @@ Key OptionalText(std::string_view name, Field field, std::string_view comment) {
   return key;
 }
 
-/// `choices` in the order of the enum's values, which count from 0.
+/// `choices` in the order of the enum's values, which count from `first`.
 template <typename Field>
 Key Choice(std::string_view name, Field field, std::vector<std::string_view> choices,
-           std::string_view comment) {
+           std::string_view comment, ptrdiff_t first = 0) {
   Key key{.full_name = name, .comment = comment, .type = KeyType::kChoice};
   key.choices = choices;
-  key.get = [field, choices](const RunConfig& config) {
-    return KeyValue(std::string(choices.at(static_cast<size_t>(field(config)))));
+  key.get = [field, choices, first](const RunConfig& config) {
+    const ptrdiff_t number = static_cast<ptrdiff_t>(field(config)) - first;
+    return KeyValue(std::string(choices.at(static_cast<size_t>(number))));
   };
-  key.set = [field, choices](const KeyValue& value, RunConfig& config) {
+  key.set = [field, choices, first](const KeyValue& value, RunConfig& config) {
     const auto it = std::find(choices.begin(), choices.end(), std::get<std::string>(value));
-    field(config) = static_cast<FieldType<Field>>(it - choices.begin());
+    field(config) = static_cast<FieldType<Field>>(it - choices.begin() + first);
   };
   return key;
 }
@@ -202,7 +203,7 @@ const std::vector<Key>& Table() {
     Integer(MEMBER(round.rounds), 1, kMillion, "rounds of the run"),
     Integer(MEMBER(round.local_steps), 1, kMillion, "local optimizer steps of each worker in a round"),
     Choice(MEMBER(round.exchange), {"pipelined", "barrier"}, "barrier: everything of one stage before the next, for comparison"),
-    Choice(MEMBER(round.codec), {"q4", "fp32"}, "of deltas and sync deltas; fp32 for comparison"),
+    Choice(MEMBER(round.codec), {"q4", "fp32", "q8"}, "of deltas and sync deltas: 4.25, 32 or 8.25 bits a parameter", 1),
     Integer(MEMBER(round.chunk_params), 64, uint64_t{1} << 28, "parameters a chunk, the unit of exchange; multiple of 64"),
     Simple(KeyType::kBoolean, MEMBER(round.error_feedback), "workers keep what encoding lost for the next round; 4 bytes a parameter"),
     Choice(MEMBER(round.persistence), {"on_demand", "every_round"}, "when a full model is saved; every_round for comparison"),

@@ -18,7 +18,7 @@ enum class ScheduleKind { kCosine, kConstant };
 enum class AutocastKind { kNone, kBf16 };
 enum class MergeRuleKind { kWeightedMean, kMean, kTrimmedMean, kCoordinateMedian };
 enum class OuterOptimizerKind { kNesterov, kSgd, kAdam };
-enum class CodecKind { kQ4, kFp32 };
+enum class CodecKind { kQ4 = 1, kFp32 = 2, kQ8 = 3 };  // the numbers are those of codec/
 enum class ExchangeMode { kPipelined, kBarrier };
 enum class PersistenceMode { kOnDemand, kEveryRound };
 

@@ -78,7 +78,7 @@ TEST(FormatRunConfig, ShowsEveryKeyWithCommentAndRange) {
     EXPECT_THAT(text, HasSubstr(std::string(key.comment))) << key.full_name;
     EXPECT_THAT(text, HasSubstr(key.RangeText())) << key.full_name;
   }
-  EXPECT_THAT(text, HasSubstr("(\"q4\" or \"fp32\")\ncodec = \"q4\"\n"));
+  EXPECT_THAT(text, HasSubstr("(\"q4\", \"fp32\" or \"q8\")\ncodec = \"q4\"\n"));
 }
 
 std::string Mutate(std::string text, Rng& rng) {

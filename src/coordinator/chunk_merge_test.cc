@@ -35,7 +35,7 @@ struct Chunk {
         optimizer(OuterOptimizerOf(config)),
         base(Noise(count, 1.0f, rng)),
         state(count * OuterStatePerParam(optimizer.type), 0.0f),
-        residual(codec == Codec::kQ4 ? count : 0, 0.0f),
+        residual(IsLossy(codec) ? count : 0, 0.0f),
         sync(EncodedBytes(codec, count)) {}
 
   void Add(const std::vector<float>& delta, uint64_t samples) {
@@ -224,9 +224,10 @@ TEST_P(ChunkMergeTest, NobodysChunkMovesNothingAndItsPayloadIsOfZeros) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Codecs, ChunkMergeTest, testing::Values(CodecKind::kQ4, CodecKind::kFp32),
+INSTANTIATE_TEST_SUITE_P(Codecs, ChunkMergeTest,
+                         testing::Values(CodecKind::kQ4, CodecKind::kQ8, CodecKind::kFp32),
                          [](const auto& codec) {
-                           return codec.param == CodecKind::kQ4 ? "Q4" : "Fp32";
+                           return CodecName(static_cast<Codec>(codec.param));
                          });
 
 }  // namespace

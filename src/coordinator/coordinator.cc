@@ -165,7 +165,7 @@ class CoordinatorImpl final : public Coordinator {
     book_->Meta(kMetaConfig, FormatRunConfig(config));
     book_->Meta(kMetaExchange,
                 config.round.exchange == ExchangeMode::kBarrier ? "barrier" : "pipelined");
-    book_->Meta(kMetaCodec, config.round.codec == CodecKind::kFp32 ? "fp32" : "q4");
+    book_->Meta(kMetaCodec, CodecName(CodecOf(config)));
     if (const MergePlugin* plugin = merge_->plugin()) {
       book_->Meta("merge_plugin", plugin->name());
       book_->Meta("merge_plugin_hash", plugin->hash().ToHex());

@@ -246,9 +246,10 @@ TEST_P(MergeWithPlugin, ARuleOfItsOwnDoesNotGoWithASortingOne) {
               AllOf(HasSubstr("merges itself"), HasSubstr("outer.merge")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Codecs, MergeWithPlugin, testing::Values(CodecKind::kQ4, CodecKind::kFp32),
+INSTANTIATE_TEST_SUITE_P(Codecs, MergeWithPlugin,
+                         testing::Values(CodecKind::kQ4, CodecKind::kQ8, CodecKind::kFp32),
                          [](const auto& codec) {
-                           return codec.param == CodecKind::kQ4 ? "Q4" : "Fp32";
+                           return CodecName(static_cast<Codec>(codec.param));
                          });
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 namespace interlude {
 
-Codec CodecOf(const RunConfig& config) {
-  return config.round.codec == CodecKind::kFp32 ? Codec::kFp32 : Codec::kQ4;
-}
+// The numbers are the same.
+static_assert(static_cast<Codec>(CodecKind::kQ4) == Codec::kQ4 &&
+              static_cast<Codec>(CodecKind::kQ8) == Codec::kQ8 &&
+              static_cast<Codec>(CodecKind::kFp32) == Codec::kFp32);
+Codec CodecOf(const RunConfig& config) { return static_cast<Codec>(config.round.codec); }
 
 MergeOptions MergeOptionsOf(const RunConfig& config) {
   MergeOptions options{.trim = config.outer.trim, .norm_bound = config.outer.norm_bound};

@@ -9,7 +9,7 @@
 namespace interlude {
 StatusOr<std::unique_ptr<Merger>> Merger::Create(const Layout& layout, const RunConfig& config) {
   INTERLUDE_ASSIGN_OR_RETURN(ChunkMerge merge, ChunkMerge::Create(config));
-  const size_t copies = 1 + merge.state_per_param() + (merge.codec() == Codec::kQ4 ? 1 : 0);
+  const size_t copies = 1 + merge.state_per_param() + (IsLossy(merge.codec()) ? 1 : 0);
   const uint64_t wanted = uint64_t{layout.total_params()} * copies * sizeof(float);
   INTERLUDE_RETURN_IF_ERROR(
       CheckFreeMemory(fmt::format("the coordinator of a model of {} parameters ({} fp32 copies)",
@@ -23,8 +23,8 @@ Merger::Merger(const Layout& layout, ChunkMerge merge)
       merge_(std::move(merge)),
       base_(Buffer::Floats("base", layout.total_params())),
       state_(Buffer::Floats("outer state", layout.total_params() * merge_.state_per_param())),
-      residual_(merge_.codec() == Codec::kQ4 ? Buffer::Floats("residual", layout.total_params())
-                                             : Buffer()),
+      residual_(IsLossy(merge_.codec()) ? Buffer::Floats("residual", layout.total_params())
+                                        : Buffer()),
       chunk_hashes_(layout.num_chunks()),
       chunk_rounds_(layout.num_chunks()),
       chunk_mutexes_(std::make_unique<Mutex[]>(layout.num_chunks())) {}

@@ -23,8 +23,8 @@ namespace interlude {
 
 class Merger {
  public:
-  /// Takes memory for base, outer state and (with q4) residual: ResourceExhausted when the machine
-  /// has not that much free, with both figures. Errors of ChunkMerge::Create.
+  /// Takes memory for base, outer state and (unless fp32) residual: ResourceExhausted when the
+  /// machine has not that much free, with both figures. Errors of ChunkMerge::Create.
   static StatusOr<std::unique_ptr<Merger>> Create(const Layout& layout, const RunConfig& config);
 
   /// The first base arrives here; then hash it with HashBase.

@@ -74,7 +74,8 @@ TEST_P(MergerTest, AWorkerThatAppliesTheSyncChunkHoldsTheCoordinatorsBase) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Codecs, MergerTest, testing::Values(CodecKind::kQ4, CodecKind::kFp32));
+INSTANTIATE_TEST_SUITE_P(Codecs, MergerTest,
+                         testing::Values(CodecKind::kQ4, CodecKind::kQ8, CodecKind::kFp32));
 
 TEST(Merger, WeighsDeltasBySamples) {
   RunConfig config = Config(CodecKind::kFp32);

@@ -122,7 +122,7 @@ void RoundThread::StartSnapshots() {
   identity.config = FormatRunConfig(options_.config);
   identity.layout = exchange_->merger->layout();
   identity.state_per_param = static_cast<uint32_t>(exchange_->merger->state_per_param());
-  identity.has_residual = exchange_->merger->codec() == Codec::kQ4;
+  identity.has_residual = IsLossy(exchange_->merger->codec());
   if (options_.config.round.evaluate_every > 0 && options_.config.round.save_best)
     saver_ =
         std::make_unique<ModelSaver>(BestModelPath(), *exchange_->merger, AccuracyOfSavedBest());

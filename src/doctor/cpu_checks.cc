@@ -8,7 +8,7 @@
 #include "base/cpu_model.h"
 #include "base/human_text.h"
 #include "base/proc_text.h"
-#include "codec/q4_kernels.h"
+#include "codec/block_kernels.h"
 
 namespace interlude {
 namespace {
@@ -149,7 +149,7 @@ CpuReading ReadCpu(const std::string& root, const Environment& environment) {
   }
   reading.throttling = ReadCpuThrottling(root);
   reading.model = CpuModel(root);
-  reading.simd_target = SimdQ4TargetName();
+  reading.simd_target = SimdTargetName();
   return reading;
 }
 

@@ -13,7 +13,7 @@
 
 namespace interlude {
 
-/// The values that share one scale in q4; chunk sizes are multiples of it, so that blocks never
+/// The values that share one scale in q4 and q8; chunk sizes are multiples of it, so that blocks never
 /// straddle chunks.
 inline constexpr size_t kBlockParams = 64;
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <vector>
 
 #include "base/check.h"
@@ -13,8 +14,8 @@
 #include "base/mutex.h"
 #include "codec/float_environment.h"
 #include "train/name_tensor.h"
+#include "train/tensor_blocks.h"
 #include "train/tensor_non_finite.h"
-#include "train/tensor_q4.h"
 #include "train/tensor_xxh3.h"
 
 namespace interlude {
@@ -30,13 +31,12 @@ class DeviceModelCopy final : public ModelCopy {
  public:
   DeviceModelCopy(const Layout& layout, Codec codec, bool keep_residual, at::Tensor parameters)
       : layout_(layout),
-        codec_(codec),
-        q4_(parameters.device()),
         xxh3_(parameters.device()),
         parameters_(std::move(parameters)),
         base_(parameters_.clone()),
         hashes_(layout.num_chunks()),
         stale_(layout.num_chunks(), true) {
+    if (IsLossy(codec)) blocks_.emplace(codec, parameters_.device());
     if (keep_residual) residual_ = at::zeros_like(base_);
     names_ = {NameTensor("base", base_), NameTensor("residual", residual_)};
   }
@@ -105,7 +105,7 @@ class DeviceModelCopy final : public ModelCopy {
     at::Tensor deltas = Part(parameters_, chunk).sub(Part(base_, chunk));
     if (residual_.defined()) deltas.add_(Part(residual_, chunk));
     if (const auto bad = FindNonFinite(deltas)) return {.first_nonfinite = bad};
-    const at::Tensor payload = codec_ == Codec::kQ4 ? q4_.Encode(deltas) : deltas.view(at::kByte);
+    const at::Tensor payload = blocks_ ? blocks_->Encode(deltas) : deltas.view(at::kByte);
     if (residual_.defined()) {
       Part(residual_, chunk).copy_(deltas.sub(Decode(payload, deltas.numel())));
     }
@@ -130,8 +130,8 @@ class DeviceModelCopy final : public ModelCopy {
   }
 
   at::Tensor Decode(const at::Tensor& payload, size_t count) const {
-    return codec_ == Codec::kQ4 ? q4_.Decode(payload, static_cast<int64_t>(count))
-                                : payload.view(at::kFloat);
+    return blocks_ ? blocks_->Decode(payload, static_cast<int64_t>(count))
+                   : payload.view(at::kFloat);
   }
 
   void Add(uint32_t chunk, const at::Tensor& values) {
@@ -165,8 +165,7 @@ class DeviceModelCopy final : public ModelCopy {
   }
 
   const Layout layout_;
-  const Codec codec_;
-  const TensorQ4 q4_;
+  std::optional<TensorBlocks> blocks_;  // of a codec that has them
   const TensorXxh3 xxh3_;
   Mutex mutex_;
   at::Tensor parameters_;

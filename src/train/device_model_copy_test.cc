@@ -275,11 +275,9 @@ TEST_P(DeviceModelCopyTest, ThreadsMayWorkOnDifferentChunks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Codecs, DeviceModelCopyTest,
-                         ::testing::Combine(::testing::Values(Codec::kQ4, Codec::kFp32),
-                                            ::testing::Bool()),
+                         ::testing::Combine(::testing::ValuesIn(kAllCodecs), ::testing::Bool()),
                          [](const auto& instance) {
-                           return std::string(std::get<0>(instance.param) == Codec::kQ4 ? "Q4"
-                                                                                        : "Fp32") +
+                           return std::string(CodecName(std::get<0>(instance.param))) +
                                   (std::get<1>(instance.param) ? "WithResidual" : "");
                          });
 

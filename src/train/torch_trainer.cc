@@ -85,9 +85,9 @@ class TorchTrainer final : public LocalTrainer {
   StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& round) override {
     using Copy = std::unique_ptr<ModelCopy>;
     if (device_.in_host_memory) return Copy();
-    const Codec codec = round.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
     return WithoutExceptions([&]() -> StatusOr<Copy> {
-      return CreateDeviceModelCopy(layout(), codec, round.error_feedback, parameters_.values());
+      return CreateDeviceModelCopy(layout(), CodecOf(round), round.error_feedback,
+                                   parameters_.values());
     });
   }
 

@@ -34,7 +34,11 @@ std::string CutForTrailers(const std::string& text) {
   return text.substr(0, length) + " [cut]";
 }
 
-v1::Codec CodecToProto(Codec codec) { return codec == Codec::kQ4 ? v1::CODEC_Q4 : v1::CODEC_FP32; }
+// The numbers are the same.
+v1::Codec CodecToProto(Codec codec) { return static_cast<v1::Codec>(codec); }
+static_assert(v1::CODEC_Q4 == static_cast<int>(Codec::kQ4) &&
+              v1::CODEC_FP32 == static_cast<int>(Codec::kFp32) &&
+              v1::CODEC_Q8 == static_cast<int>(Codec::kQ8));
 
 StatusOr<Codec> CodecFromProto(v1::Codec codec) {
   switch (codec) {
@@ -42,6 +46,8 @@ StatusOr<Codec> CodecFromProto(v1::Codec codec) {
       return Codec::kQ4;
     case v1::CODEC_FP32:
       return Codec::kFp32;
+    case v1::CODEC_Q8:
+      return Codec::kQ8;
     default:
       return InvalidArgumentError("codec {} is unknown to this program", static_cast<int>(codec));
   }

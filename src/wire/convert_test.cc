@@ -276,6 +276,7 @@ TEST(Convert, UploadHeaderCrossesTheWireUnchanged) {
        .codec = Codec::kQ4,
        .samples = 55,
        .chunks = {1, 7}},
+        UploadHeader{.worker = 0, .round = 1, .codec = Codec::kQ8},
         UploadHeader{.worker = 0, .kind = UploadKind::kBase, .codec = Codec::kFp32}}) {
     const UploadHeader back = FromProto(ToProto(header)).value();
     EXPECT_EQ(back.worker, header.worker);

@@ -61,8 +61,8 @@ void ExpectRightEnd(const Played& run) {
 constexpr uint32_t kNone = kNoBase;
 
 class CatchUpCodecs : public ::testing::TestWithParam<CodecKind> {};
-INSTANTIATE_TEST_SUITE_P(BothCodecs, CatchUpCodecs,
-                         ::testing::Values(CodecKind::kQ4, CodecKind::kFp32));
+INSTANTIATE_TEST_SUITE_P(EveryCodec, CatchUpCodecs,
+                         ::testing::Values(CodecKind::kQ4, CodecKind::kQ8, CodecKind::kFp32));
 
 TEST_P(CatchUpCodecs, ChunksOfAKnownBaseTakeTheSyncDeltasAndTheOthersAreFetchedWhole) {
   Script script = LateScript({0, kNone, 0, 0, kNone, 0});

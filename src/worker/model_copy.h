@@ -10,8 +10,12 @@
 #include "base/hash128.h"
 #include "base/status.h"
 #include "codec/chunk_codec.h"
+#include "config/run_config.h"
 
 namespace interlude {
+
+/// The configuration's word for a codec as codec/'s: the numbers are the same.
+constexpr Codec CodecOf(const RoundConfig& config) { return static_cast<Codec>(config.codec); }
 
 /// Parameters, base and optionally a residual, chunk by chunk. Different chunks may be worked on
 /// from different threads at once; the trainer doesn't run meanwhile. Every implementation gives

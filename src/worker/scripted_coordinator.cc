@@ -37,9 +37,7 @@ const Seen& ScriptedCoordinator::Finish() {
   return seen_;
 }
 
-Codec ScriptedCoordinator::codec() const {
-  return script_.config.round.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
-}
+Codec ScriptedCoordinator::codec() const { return CodecOf(script_.config.round); }
 
 std::span<float> ScriptedCoordinator::BaseChunk(uint32_t chunk) {
   const ChunkRange range = seen_.layout.chunk(chunk);

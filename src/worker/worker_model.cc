@@ -9,20 +9,17 @@
 namespace interlude {
 namespace {
 
-// fp32 is the larger of the two codecs, save for the scale of a short block: a chunk of 1 value
-// takes EncodedBytes(kQ4, 1) bytes.
+// fp32 is the largest, save for what a short block of the others is filled up with.
 size_t StagingBytes(const Layout& layout) {
   const size_t most = std::min(layout.chunk_params(), layout.total_params());
-  return std::max(EncodedBytes(Codec::kFp32, most), EncodedBytes(Codec::kQ4, most));
+  size_t bytes = 0;
+  for (const Codec codec : kAllCodecs) bytes = std::max(bytes, EncodedBytes(codec, most));
+  return bytes;
 }
 
 size_t TotalBytes(const Layout& layout, Codec codec) {
   const ChunkRange last = layout.chunk(layout.num_chunks() - 1);
   return EncodedBytes(codec, layout.chunk_params()) * last.index + EncodedBytes(codec, last.count);
-}
-
-Codec CodecOf(const RoundConfig& config) {
-  return config.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
 }
 
 /// One that arrives, one that is applied by each thread, one between.

@@ -57,8 +57,8 @@ class WorkerModelTest : public testing::TestWithParam<CodecKind> {
   std::vector<float> base_;
 };
 
-INSTANTIATE_TEST_SUITE_P(BothCodecs, WorkerModelTest,
-                         testing::Values(CodecKind::kQ4, CodecKind::kFp32));
+INSTANTIATE_TEST_SUITE_P(EveryCodec, WorkerModelTest,
+                         testing::Values(CodecKind::kQ4, CodecKind::kQ8, CodecKind::kFp32));
 
 TEST_P(WorkerModelTest, ADeltaThatWasMergedIsGone) {
   Train(0.25f);

@@ -38,7 +38,7 @@ void ExpectExchangeWasRight(const RunConfig& config, const Seen& seen) {
   const std::span<float> parameters = trainer->parameters();
   std::vector<float> base(parameters.begin(), parameters.end());
   EXPECT_EQ(seen.first_base, base);
-  const Codec codec = config.round.codec == CodecKind::kQ4 ? Codec::kQ4 : Codec::kFp32;
+  const Codec codec = CodecOf(config.round);
   std::vector<float> residual(config.round.error_feedback ? base.size() : 0);
   for (uint32_t round = 1; round <= config.round.rounds; ++round) {
     const TrainRequest request{.round = round,
@@ -86,6 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, WorkerModes,
     ::testing::Values(std::tuple(ExchangeMode::kPipelined, CodecKind::kQ4, false, 1),
                       std::tuple(ExchangeMode::kPipelined, CodecKind::kQ4, true, 2),
+                      std::tuple(ExchangeMode::kPipelined, CodecKind::kQ8, true, 2),
                       std::tuple(ExchangeMode::kPipelined, CodecKind::kFp32, false, 2),
                       std::tuple(ExchangeMode::kBarrier, CodecKind::kQ4, false, 2),
                       std::tuple(ExchangeMode::kBarrier, CodecKind::kFp32, true, 1)));

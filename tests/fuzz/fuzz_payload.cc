@@ -10,8 +10,8 @@
 
 #include "base/check.h"
 #include "base/hash128.h"
+#include "codec/block_format.h"
 #include "codec/chunk_codec.h"
-#include "codec/q4_format.h"
 
 namespace interlude {
 namespace {
@@ -50,14 +50,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < sizeof(count)) return 0;
   std::memcpy(&count, data, sizeof(count));
   const auto payload = std::as_bytes(std::span(data, size)).subspan(sizeof(count));
-  Decode(Codec::kQ4, payload, count);
-  Decode(Codec::kFp32, payload, count);
+  for (const Codec codec : kAllCodecs) Decode(codec, payload, count);
 
   Decode(Codec::kFp32, payload.first(payload.size() / sizeof(float) * sizeof(float)),
          payload.size() / sizeof(float));
-  const size_t blocks = payload.size() / (kQ4CodeBytes + kQ4ScaleBytes);
-  if (blocks == 0) return 0;
-  Decode(Codec::kQ4, payload.first(blocks * (kQ4CodeBytes + kQ4ScaleBytes)),
-         blocks * kQ4BlockValues - count % kQ4BlockValues);
+  for (const Codec codec : {Codec::kQ4, Codec::kQ8}) {
+    const size_t block_bytes = EncodedBytes(codec, kBlockValues);
+    const size_t blocks = payload.size() / block_bytes;
+    if (blocks == 0) continue;
+    Decode(codec, payload.first(blocks * block_bytes),
+           blocks * kBlockValues - count % kBlockValues);
+  }
   return 0;
 }

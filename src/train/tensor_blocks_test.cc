@@ -1,4 +1,4 @@
-#include "train/tensor_q4.h"
+#include "train/tensor_blocks.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,11 @@
 #include <cstring>
 #include <limits>
 
+#include "codec/block_format.h"
+#include "codec/chunk_payload.h"
 #include "codec/codec_test_data.h"
 #include "codec/q4_book.h"
-#include "codec/q4_format.h"
-#include "codec/q4_kernels.h"
+#include "codec/q8_codes.h"
 #include "train/tensor_non_finite.h"
 #include "train/test_devices.h"
 
@@ -27,20 +28,21 @@ bool AllFinite(const std::vector<float>& values) {
 }
 
 // As the specification does it.
-Payload ScalarEncode(const std::vector<float>& deltas) {
-  Payload payload(Q4PayloadBytes(deltas.size()));
+Payload ScalarEncode(Codec codec, const std::vector<float>& deltas) {
+  Payload bytes(EncodedBytes(codec, deltas.size()));
+  const ChunkPayload payload(codec, std::span(bytes), deltas.size());
   std::vector<float> base(deltas.size());
-  ScalarQ4Kernels().encode_update(deltas.data(), nullptr, base.data(), deltas.size(),
-                                  payload.data(),
-                                  payload.data() + Q4BlockCount(deltas.size()) * kQ4CodeBytes);
-  return payload;
+  SpecifiedKernels(codec).encode_update(deltas.data(), nullptr, base.data(), deltas.size(),
+                                        payload.codes(0), payload.scales(0));
+  return bytes;
 }
 
-std::vector<float> ScalarDecode(const Payload& payload, size_t count) {
+std::vector<float> ScalarDecode(Codec codec, const Payload& bytes, size_t count) {
+  const ChunkPayload payload(codec, std::span(bytes), count);
   std::vector<float> base(count, -0.0f);  // -0 + v is v, of either sign
   std::vector<float> params(count);
-  ScalarQ4Kernels().apply(payload.data(), payload.data() + Q4BlockCount(count) * kQ4CodeBytes,
-                          base.data(), params.data(), count);
+  SpecifiedKernels(codec).apply(payload.codes(0), payload.scales(0), base.data(), params.data(),
+                                count);
   return base;
 }
 
@@ -57,16 +59,29 @@ std::vector<float> FloatsOf(const at::Tensor& values) {
   return {data, data + host.numel()};
 }
 
-void ExpectSpecified(const std::vector<float>& deltas, at::Device device) {
-  const TensorQ4 q4(device);
-  const Payload expected = ScalarEncode(deltas);
-  const at::Tensor payload = q4.Encode(TensorOf(deltas, device));
-  EXPECT_EQ(BytesOf(payload), expected);
-  EXPECT_TRUE(SameBits(FloatsOf(q4.Decode(payload, static_cast<int64_t>(deltas.size()))),
-                       ScalarDecode(expected, deltas.size())));
-}
+class TensorBlocksTest : public testing::TestWithParam<Codec> {
+ protected:
+  static void ExpectSpecified(const std::vector<float>& deltas, at::Device device) {
+    const TensorBlocks blocks(GetParam(), device);
+    const Payload expected = ScalarEncode(GetParam(), deltas);
+    const at::Tensor payload = blocks.Encode(TensorOf(deltas, device));
+    EXPECT_EQ(BytesOf(payload), expected);
+    EXPECT_TRUE(SameBits(FloatsOf(blocks.Decode(payload, static_cast<int64_t>(deltas.size()))),
+                         ScalarDecode(GetParam(), expected, deltas.size())));
+  }
 
-TEST(TensorQ4Test, EncodesAndDecodesEveryKindOfValuesAsSpecified) {
+  // Ratios of values and scales between two codes.
+  static std::vector<float> Thresholds() {
+    if (GetParam() == Codec::kQ4) return {kQ4Thresholds.begin(), kQ4Thresholds.end()};
+    std::vector<float> middles;
+    for (float steps = kQ8LowestSteps; steps < kQ8Steps; ++steps) {
+      middles.push_back((steps + 0.5f) / kQ8Steps);
+    }
+    return middles;
+  }
+};
+
+TEST_P(TensorBlocksTest, EncodesAndDecodesEveryKindOfValuesAsSpecified) {
   Rng rng(1);
   for (const at::Device device : TestDevices()) {
     for (const ValueShape& shape : ValueShapes()) {
@@ -82,11 +97,12 @@ TEST(TensorQ4Test, EncodesAndDecodesEveryKindOfValuesAsSpecified) {
 
 // The numbers on and next to each threshold, times scales that are powers of two, so that the ratio
 // is exact.
-TEST(TensorQ4Test, ARatioOnAThresholdTakesTheUpperCode) {
+TEST_P(TensorBlocksTest, ARatioOnAThresholdTakesTheCodeOfTheFormat) {
   for (const at::Device device : TestDevices()) {
     for (const float scale : {1.0f, -1.0f, 0x1p-100f, -0x1p-90f, 0x1p120f}) {
-      std::vector<float> deltas = {scale};
-      for (const float threshold : kQ4Thresholds) {
+      std::vector<float> deltas;
+      for (const float threshold : Thresholds()) {
+        if (deltas.size() % 64 == 0) deltas.push_back(scale);
         for (const float ratio :
              {std::nextafter(threshold, -2.0f), threshold, std::nextafter(threshold, 2.0f)}) {
           deltas.push_back(ratio * scale);
@@ -99,7 +115,7 @@ TEST(TensorQ4Test, ARatioOnAThresholdTakesTheUpperCode) {
 }
 
 // 1 / scale is subnormal from 2^126 on, and the largest values round up to an infinite bf16.
-TEST(TensorQ4Test, ScalesAtBothEndsAreAsSpecified) {
+TEST_P(TensorBlocksTest, ScalesAtBothEndsAreAsSpecified) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   for (const at::Device device : TestDevices()) {
     for (const float end : {kLargest, 3.3895e38f, 0x1p126f, 0x1p-100f, 0x1.fffffep-101f, 1e-30f,
@@ -114,24 +130,27 @@ TEST(TensorQ4Test, ScalesAtBothEndsAreAsSpecified) {
   }
 }
 
-TEST(TensorQ4Test, AnyCodesAndAnyValidScalesDecodeAsSpecified) {
+TEST_P(TensorBlocksTest, AnyCodesAndAnyValidScalesDecodeAsSpecified) {
   Rng rng(3);
   constexpr size_t kCount = 64 * 300 + 9;
-  Payload payload(Q4PayloadBytes(kCount));
+  Payload payload(EncodedBytes(GetParam(), kCount));
   for (std::byte& byte : payload) byte = static_cast<std::byte>(rng());
-  for (size_t block = 0; block < Q4BlockCount(kCount); ++block) {
-    StoreQ4Scale(Q4ScaleOf(static_cast<uint32_t>(rng()) & ~0x40000000u),
-                 payload.data() + Q4BlockCount(kCount) * kQ4CodeBytes, block);
+  for (size_t block = 0; block < BlockCount(kCount); ++block) {
+    StoreBlockScale(BlockScaleOf(static_cast<uint32_t>(rng()) & ~0x40000000u),
+                    payload.data() + BlockCount(kCount) * BlockCodeBytes(GetParam()), block);
   }
   for (const at::Device device : TestDevices()) {
     const at::Tensor tensor =
         at::from_blob(payload.data(), {static_cast<int64_t>(payload.size())}, at::kByte)
             .clone()
             .to(device);
-    EXPECT_TRUE(
-        SameBits(FloatsOf(TensorQ4(device).Decode(tensor, kCount)), ScalarDecode(payload, kCount)));
+    EXPECT_TRUE(SameBits(FloatsOf(TensorBlocks(GetParam(), device).Decode(tensor, kCount)),
+                         ScalarDecode(GetParam(), payload, kCount)));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Codecs, TensorBlocksTest, testing::Values(Codec::kQ4, Codec::kQ8),
+                         [](const auto& codec) { return CodecName(codec.param); });
 
 TEST(TensorNonFiniteTest, TheFirstBadPositionIsFoundInEveryPiece) {
   constexpr int64_t kCount = (int64_t{1} << 22) + 100;

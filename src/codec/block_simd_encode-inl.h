@@ -1,17 +1,18 @@
-// Encoding of q4 in vectors: a block is read, searched, packed, decoded and written while it is in
-// registers, which leaves the processor room to wait for the memory of later blocks meanwhile.
-// Included once per Highway target, by q4_simd.cc only; hence no #pragma once.
-#if defined(INTERLUDE_CODEC_Q4_SIMD_ENCODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef INTERLUDE_CODEC_Q4_SIMD_ENCODE_INL_H_
-#undef INTERLUDE_CODEC_Q4_SIMD_ENCODE_INL_H_
+// Encoding of q4 and q8 in vectors: a block is read, searched, packed, decoded and written while it
+// is in registers, which leaves the processor room to wait for the memory of later blocks
+// meanwhile. `Codes` is Q4Codes or Q8Codes. Included once per Highway target, by block_simd.cc
+// only; hence no #pragma once.
+#if defined(INTERLUDE_CODEC_BLOCK_SIMD_ENCODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef INTERLUDE_CODEC_BLOCK_SIMD_ENCODE_INL_H_
+#undef INTERLUDE_CODEC_BLOCK_SIMD_ENCODE_INL_H_
 #else
-#define INTERLUDE_CODEC_Q4_SIMD_ENCODE_INL_H_
+#define INTERLUDE_CODEC_BLOCK_SIMD_ENCODE_INL_H_
 #endif
 
 #include <algorithm>
 
+#include "codec/block_simd-inl.h"
 #include "codec/codec_kernels.h"
-#include "codec/q4_simd_codes-inl.h"
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
@@ -38,11 +39,11 @@ HWY_INLINE uint32_t SignedMaximum(const FloatVector (&deltas)[kBlockVectors]) {
   return key >> 1 | (~key << 31);
 }
 
-/// Codes a block's deltas, which stay in registers: 32 bytes and a scale; replaces `residual` by
+/// Codes a block's deltas, which stay in registers, and its scale; replaces `residual` by
 /// what was lost and adds what was encoded to `base`, unless null. False when a delta is not
 /// finite; then nothing is written but `bad`, the deltas. Blocks don't depend on each other, so the
 /// processor works on several at once and computes while memory answers.
-template <bool kResidual, bool kUpdate>
+template <typename Codes, bool kResidual, bool kUpdate>
 HWY_INLINE bool WriteBlock(const FloatVector (&deltas)[kBlockVectors], float* HWY_RESTRICT residual,
                            float* HWY_RESTRICT base, std::byte* codes, std::byte* scale_bytes,
                            float* HWY_RESTRICT bad) {
@@ -52,13 +53,13 @@ HWY_INLINE bool WriteBlock(const FloatVector (&deltas)[kBlockVectors], float* HW
     for (size_t v = 0; v < kBlockVectors; ++v) hn::Store(deltas[v], tag, bad + v * kLanes);
     return false;
   }
-  const uint16_t scale = Q4ScaleOf(maximum);
-  StoreQ4Scale(scale, scale_bytes, 0);
-  const ValueTable values(hn::Set(tag, Q4ScaleValue(scale)));
-  const auto inverse = hn::Set(tag, Q4InverseScale(scale));
-  CodePacker packer;
+  const uint16_t scale = BlockScaleOf(maximum);
+  StoreBlockScale(scale, scale_bytes, 0);
+  const typename Codes::Values values(hn::Set(tag, BlockScaleValue(scale)));
+  const auto inverse = hn::Set(tag, InverseBlockScale(scale));
+  typename Codes::Packer packer(reinterpret_cast<uint8_t*>(codes));
   for (size_t v = kBlockVectors; v-- > 0;) {
-    const auto code = SearchCode(hn::Mul(deltas[v], inverse));
+    const auto code = Codes::Find(hn::Mul(deltas[v], inverse));
     packer.Push(code);
     if (!kResidual && !kUpdate) continue;
     const auto value = values.At(code);
@@ -66,7 +67,7 @@ HWY_INLINE bool WriteBlock(const FloatVector (&deltas)[kBlockVectors], float* HW
     if (kResidual) hn::StoreU(hn::Sub(deltas[v], value), tag, residual + i);
     if (kUpdate) hn::StoreU(hn::Add(hn::LoadU(tag, base + i), value), tag, base + i);
   }
-  packer.Store(reinterpret_cast<uint8_t*>(codes));
+  packer.Finish();
   return true;
 }
 
@@ -79,7 +80,7 @@ struct EncodeArrays {
 };
 
 /// Deltas = input - base, or an update's input, + residual.
-template <bool kResidual, bool kUpdate>
+template <typename Codes, bool kResidual, bool kUpdate>
 HWY_INLINE bool EncodeBlock(const EncodeArrays& at, std::byte* codes, std::byte* scales,
                             float* bad) {
   const FloatTag tag;
@@ -90,39 +91,39 @@ HWY_INLINE bool EncodeBlock(const EncodeArrays& at, std::byte* codes, std::byte*
     if (!kUpdate) deltas[v] = hn::Sub(deltas[v], hn::LoadU(tag, at.base + i));
     if (kResidual) deltas[v] = hn::Add(deltas[v], hn::LoadU(tag, at.residual + i));
   }
-  return WriteBlock<kResidual, kUpdate>(deltas, at.residual, at.base, codes, scales, bad);
+  return WriteBlock<Codes, kResidual, kUpdate>(deltas, at.residual, at.base, codes, scales, bad);
 }
 
 inline size_t FirstNonFinite(const float* deltas) {
-  const float* end = deltas + kQ4BlockValues;
+  const float* end = deltas + kBlockValues;
   return static_cast<size_t>(std::find_if(deltas, end, [](float x) { return IsNonFinite(x); }) -
                              deltas);
 }
 
-template <bool kResidual, bool kUpdate>
+template <typename Codes, bool kResidual, bool kUpdate>
 HWY_INLINE size_t Encode(const float* input, float* base, float* residual, size_t count,
                          std::byte* codes, std::byte* scales) {
-  alignas(64) float bad[kQ4BlockValues];
-  const size_t full_blocks = count / kQ4BlockValues;
+  alignas(64) float bad[kBlockValues];
+  const size_t full_blocks = count / kBlockValues;
   for (size_t block = 0; block < full_blocks; ++block) {
-    const size_t i = block * kQ4BlockValues;
+    const size_t i = block * kBlockValues;
     if (!kUpdate) PrefetchAfter(input + i);  // an update has just been computed
     PrefetchAfter(base + i);
     if (kResidual) PrefetchAfter(residual + i);
-    if (!EncodeBlock<kResidual, kUpdate>({input + i, base + i, kResidual ? residual + i : nullptr},
-                                         codes + block * kQ4CodeBytes,
-                                         scales + block * kQ4ScaleBytes, bad)) {
+    if (!EncodeBlock<Codes, kResidual, kUpdate>(
+            {input + i, base + i, kResidual ? residual + i : nullptr},
+            codes + block * Codes::kBytes, scales + block * kBlockScaleBytes, bad)) {
       return i + FirstNonFinite(bad);
     }
   }
-  const size_t done = full_blocks * kQ4BlockValues;
+  const size_t done = full_blocks * kBlockValues;
   if (done == count) return kAllFinite;
   PaddedBlock last_input(input + done, count - done);
   PaddedBlock last_base(base + done, count - done);
   PaddedBlock last_residual(kResidual ? residual + done : nullptr, count - done);
-  if (!EncodeBlock<kResidual, kUpdate>({last_input.data(), last_base.data(), last_residual.data()},
-                                       codes + full_blocks * kQ4CodeBytes,
-                                       scales + full_blocks * kQ4ScaleBytes, bad)) {
+  if (!EncodeBlock<Codes, kResidual, kUpdate>(
+          {last_input.data(), last_base.data(), last_residual.data()},
+          codes + full_blocks * Codes::kBytes, scales + full_blocks * kBlockScaleBytes, bad)) {
     return done + FirstNonFinite(bad);
   }
   if (kUpdate) last_base.CopyTo(base + done);
@@ -130,18 +131,21 @@ HWY_INLINE size_t Encode(const float* input, float* base, float* residual, size_
   return kAllFinite;
 }
 
+template <typename Codes>
 size_t EncodeDelta(const float* params, const float* base, float* residual, size_t count,
                    std::byte* codes, std::byte* scales) {
   float* read_only_base = const_cast<float*>(base);  // kUpdate = false never writes it
   return residual == nullptr
-             ? Encode<false, false>(params, read_only_base, nullptr, count, codes, scales)
-             : Encode<true, false>(params, read_only_base, residual, count, codes, scales);
+             ? Encode<Codes, false, false>(params, read_only_base, nullptr, count, codes, scales)
+             : Encode<Codes, true, false>(params, read_only_base, residual, count, codes, scales);
 }
 
+template <typename Codes>
 size_t EncodeUpdate(const float* update, float* residual, float* base, size_t count,
                     std::byte* codes, std::byte* scales) {
-  return residual == nullptr ? Encode<false, true>(update, base, nullptr, count, codes, scales)
-                             : Encode<true, true>(update, base, residual, count, codes, scales);
+  return residual == nullptr
+             ? Encode<Codes, false, true>(update, base, nullptr, count, codes, scales)
+             : Encode<Codes, true, true>(update, base, residual, count, codes, scales);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,15 +1,19 @@
 // The SIMD kernels against the scalar ones, bit for bit, on every instruction set this machine has.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <new>
+#include <tuple>
 
+#include "codec/block_format.h"
+#include "codec/block_kernels.h"
+#include "codec/chunk_payload.h"
 #include "codec/codec_test_data.h"
 #include "codec/float_environment.h"
 #include "codec/q4_book.h"
-#include "codec/q4_format.h"
-#include "codec/q4_kernels.h"
+#include "codec/q8_codes.h"
 #include "hwy/highway.h"
 
 namespace interlude {
@@ -32,6 +36,16 @@ struct AlignedAllocator {
 
 using AlignedFloats = std::vector<float, AlignedAllocator<float>>;
 
+/// Ratios of a value to its block's scale that lie between two codes.
+std::vector<float> Thresholds(Codec codec) {
+  if (codec == Codec::kQ4) return {kQ4Thresholds.begin(), kQ4Thresholds.end()};
+  std::vector<float> middles;
+  for (float steps = kQ8LowestSteps; steps < kQ8Steps; ++steps) {
+    middles.push_back((steps + 0.5f) / kQ8Steps);
+  }
+  return middles;
+}
+
 struct Inputs {
   std::vector<float> params;
   std::vector<float> base;
@@ -40,7 +54,7 @@ struct Inputs {
   size_t guard = 3;
 };
 
-/// All that the four kernels return and write, guards included.
+/// All that the kernels return and write, guards included.
 struct Outputs {
   size_t bad_delta = 0;
   size_t bad_update = 0;
@@ -58,7 +72,7 @@ AlignedFloats Guarded(const std::vector<float>& values, size_t guard) {
   return guarded;
 }
 
-Outputs RunAll(const CodecKernels& kernels, const Inputs& in) {
+Outputs RunAll(const CodecKernels& kernels, size_t code_bytes, const Inputs& in) {
   const size_t n = in.count;
   const size_t guard = in.guard;
   const auto params = Guarded(in.params, guard);
@@ -72,9 +86,9 @@ Outputs RunAll(const CodecKernels& kernels, const Inputs& in) {
   const auto at_or_null = [&](auto& values) { return in.residual.empty() ? nullptr : at(values); };
 
   Outputs out;
-  const size_t blocks = Q4BlockCount(n);
-  out.codes.resize(2 * (blocks * kQ4CodeBytes + 2 * guard));
-  out.scales.resize(2 * (blocks * kQ4ScaleBytes + 2 * guard));
+  const size_t blocks = BlockCount(n);
+  out.codes.resize(2 * (blocks * code_bytes + 2 * guard));
+  out.scales.resize(2 * (blocks * kBlockScaleBytes + 2 * guard));
   std::byte* delta_codes = out.codes.data() + guard;
   std::byte* delta_scales = out.scales.data() + guard;
   std::byte* update_codes = out.codes.data() + out.codes.size() / 2 + guard;
@@ -101,8 +115,8 @@ Outputs RunAll(const CodecKernels& kernels, const Inputs& in) {
     auto velocity = Guarded(in.params, guard);
     auto residual = Guarded(in.residual, guard);
     auto merged = base;
-    std::vector<std::byte> codes(blocks * kQ4CodeBytes + 1);
-    std::vector<std::byte> scales(blocks * kQ4ScaleBytes + 1);
+    std::vector<std::byte> codes(blocks * code_bytes + 1);
+    std::vector<std::byte> scales(blocks * kBlockScaleBytes + 1);
     const MomentumStep step = {0.7f, 0.9f, with_velocity ? at(velocity) : nullptr};
     for (const size_t size : {1, 3}) {
       out.bad_merges.push_back(kernels.merge(std::span(payloads).first(size), step,
@@ -130,12 +144,17 @@ void ExpectSame(const Outputs& expected, const Outputs& got) {
   }
 }
 
-class EveryTarget : public testing::TestWithParam<int64_t> {
+class EveryTarget : public testing::TestWithParam<std::tuple<int64_t, Codec>> {
  protected:
+  int64_t target() const { return std::get<0>(GetParam()); }
+  Codec codec() const { return std::get<1>(GetParam()); }
+  const CodecKernels& scalar() const { return SpecifiedKernels(codec()); }
+  const CodecKernels& simd() const { return KernelsOf(codec()); }
+
   void SetUp() override {
-    hwy::SetSupportedTargetsForTest(GetParam());
+    hwy::SetSupportedTargetsForTest(target());
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    ASSERT_STREQ(hwy::TargetName(GetParam()), SimdQ4TargetName());
+    ASSERT_STREQ(hwy::TargetName(target()), SimdTargetName());
   }
   void TearDown() override {
     hwy::SetSupportedTargetsForTest(0);
@@ -152,7 +171,12 @@ class EveryTarget : public testing::TestWithParam<int64_t> {
     if (with_residual) in.residual = Scaled(GaussianValues(count, rng), 0.1f);
     SCOPED_TRACE(testing::Message()
                  << shape.name << ", " << count << " values, residual " << with_residual);
-    ExpectSame(RunAll(ScalarQ4Kernels(), in), RunAll(SimdQ4Kernels(), in));
+    Compare(in);
+  }
+
+  void Compare(const Inputs& in) const {
+    ExpectSame(RunAll(scalar(), BlockCodeBytes(codec()), in),
+               RunAll(simd(), BlockCodeBytes(codec()), in));
   }
 
   const DefaultFloatEnvironment environment_;
@@ -180,7 +204,7 @@ TEST_P(EveryTarget, EqualsTheScalarKernelsAtEveryThreshold) {
   // of the scale.
   for (float maximum : {1.0f, -1.0f, 1.7f, -3.01e-9f}) {
     Inputs in;
-    for (float threshold : kQ4Thresholds) {
+    for (float threshold : Thresholds(codec())) {
       float value = threshold * maximum;
       for (int i = 0; i < 5; ++i) value = std::nextafter(value, -10.0f);
       std::vector<float> block(64, maximum);
@@ -190,37 +214,38 @@ TEST_P(EveryTarget, EqualsTheScalarKernelsAtEveryThreshold) {
     in.count = in.params.size();
     in.base.assign(in.count, 0.0f);
     SCOPED_TRACE(maximum);
-    ExpectSame(RunAll(ScalarQ4Kernels(), in), RunAll(SimdQ4Kernels(), in));
+    Compare(in);
   }
 }
 
 TEST_P(EveryTarget, DecodesEveryCodeAtEveryPlace) {
-  std::vector<std::byte> codes(16 * kQ4CodeBytes + 1);
-  std::vector<std::byte> scales(16 * kQ4ScaleBytes + 1);
+  std::vector<std::byte> codes(16 * BlockCodeBytes(codec()) + 1);
+  std::vector<std::byte> scales(16 * kBlockScaleBytes + 1);
   Rng rng(5);
   for (std::byte& byte : codes) byte = static_cast<std::byte>(rng());
   for (size_t block = 0; block < 16; ++block)
-    StoreQ4Scale(Q4ScaleOf(0xBF123456u + (block << 22)), &scales[1], block);
-  std::vector<float> expected(16 * kQ4BlockValues, -1.25f);
+    StoreBlockScale(BlockScaleOf(0xBF123456u + (block << 22)), &scales[1], block);
+  std::vector<float> expected(16 * kBlockValues, -1.25f);
   std::vector<float> got = expected;
   std::vector<float> expected_params = expected;
   std::vector<float> got_params = expected;
-  ScalarQ4Kernels().apply(&codes[1], &scales[1], expected.data(), expected_params.data(),
-                          expected.size());
-  SimdQ4Kernels().apply(&codes[1], &scales[1], got.data(), got_params.data(), got.size());
+  scalar().apply(&codes[1], &scales[1], expected.data(), expected_params.data(), expected.size());
+  simd().apply(&codes[1], &scales[1], got.data(), got_params.data(), got.size());
   EXPECT_TRUE(SameBits(expected, got));
   EXPECT_TRUE(SameBits(expected_params, got_params));
   EXPECT_TRUE(SameBits(got, got_params));
   for (const size_t count : {1, 63, 64, 65, 1000, 1024}) {
-    EXPECT_EQ(ScalarQ4Kernels().squared_norm(&codes[1], &scales[1], count),
-              SimdQ4Kernels().squared_norm(&codes[1], &scales[1], count));
+    EXPECT_EQ(scalar().squared_norm(&codes[1], &scales[1], count),
+              simd().squared_norm(&codes[1], &scales[1], count));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Highway, EveryTarget,
-                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& target) {
-                           return std::string(hwy::TargetName(target.param));
+                         testing::Combine(testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                                          testing::Values(Codec::kQ4, Codec::kQ8)),
+                         [](const auto& made) {
+                           return fmt::format("{}On{}", CodecName(std::get<1>(made.param)),
+                                              hwy::TargetName(std::get<0>(made.param)));
                          });
 
 }  // namespace

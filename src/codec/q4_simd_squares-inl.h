@@ -1,17 +1,17 @@
-// The squared norm of a q4 payload from its codes and scales, nothing decoded: the squares of the
-// code book's entries are whole numbers of three bytes, which bytes look up and sum. Included once
-// per Highway target, by q4_simd.cc only; hence no #pragma once.
-#if defined(INTERLUDE_CODEC_Q4_SIMD_NORM_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef INTERLUDE_CODEC_Q4_SIMD_NORM_INL_H_
-#undef INTERLUDE_CODEC_Q4_SIMD_NORM_INL_H_
+// The squares of a block's q4 entries from its codes: they are whole numbers of three bytes, which
+// bytes look up and sum. Included once per Highway target, by block_simd.cc only; hence no #pragma
+// once.
+#if defined(INTERLUDE_CODEC_Q4_SIMD_SQUARES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef INTERLUDE_CODEC_Q4_SIMD_SQUARES_INL_H_
+#undef INTERLUDE_CODEC_Q4_SIMD_SQUARES_INL_H_
 #else
-#define INTERLUDE_CODEC_Q4_SIMD_NORM_INL_H_
+#define INTERLUDE_CODEC_Q4_SIMD_SQUARES_INL_H_
 #endif
 
 #include <array>
 
-#include "codec/q4_kernels.h"
-#include "codec/q4_simd_codes-inl.h"
+#include "codec/block_simd-inl.h"
+#include "codec/q4_book.h"
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
@@ -44,8 +44,8 @@ HWY_INLINE hn::Vec<ByteSumsTag> SumSquareBytes(const std::array<uint8_t, 16>& ta
                  hn::SumsOf8(hn::TableLookupBytes(bytes, high)));
 }
 
-/// The squares of a whole block's codes.
-HWY_INLINE uint64_t BlockSquares(const uint8_t* codes) {
+/// Those of a whole block.
+HWY_INLINE uint64_t SumQ4Squares(const uint8_t* codes) {
   const CodeBytesTag bytes;
   const hn::Repartition<uint32_t, CodeBytesTag> words;
   const auto nibbles = hn::Set(words, 0x0F0F0F0Fu);
@@ -60,19 +60,6 @@ HWY_INLINE uint64_t BlockSquares(const uint8_t* codes) {
     sum = hn::Add(sum, hn::Add(sum0, hn::Add(hn::ShiftLeft<8>(sum1), hn::ShiftLeft<16>(sum2))));
   }
   return hn::GetLane(hn::SumOfLanes(ByteSumsTag(), sum));
-}
-
-double SquaredNorm(const std::byte* codes, const std::byte* scales, size_t count) {
-  double sum = 0;
-  const size_t full_blocks = count / kQ4BlockValues;
-  for (size_t block = 0; block < full_blocks; ++block) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(codes + block * kQ4CodeBytes);
-    sum += Q4BlockNorm(LoadQ4Scale(scales, block), BlockSquares(bytes), kQ4SquareUnit);
-  }
-  const size_t done = full_blocks * kQ4BlockValues;
-  if (done == count) return sum;
-  return sum + ScalarQ4Kernels().squared_norm(codes + full_blocks * kQ4CodeBytes,
-                                              scales + full_blocks * kQ4ScaleBytes, count - done);
 }
 
 }  // namespace HWY_NAMESPACE
