@@ -109,7 +109,7 @@ struct TrainConfig {
   double epsilon = 1e-8;  // adamw
   uint32_t batch = 128;   // samples a local step
   ScheduleKind schedule = ScheduleKind::kCosine;
-  uint32_t warmup_steps = 20;
+  uint32_t warmup_steps = 100;
   double final_learning_rate_ratio = 0.0;  // cosine ends at this share of learning_rate
   double layer_decay = 1;  // each layer's learning rate is this times that of the one above; 1: off
   double clip_norm = 0;    // longest gradient; 0: off
@@ -148,7 +148,7 @@ struct OuterConfig {
   double norm_bound = 0;  // longest delta of a chunk, in medians; 0: off; else at least 1
   OuterOptimizerKind optimizer = OuterOptimizerKind::kNesterov;
   double learning_rate = 0.7;
-  double momentum = 0.9;      // nesterov
+  double momentum = 0.7;      // nesterov
   double beta1 = 0.9;         // adam
   double beta2 = 0.95;        // adam
   double epsilon = 1e-8;      // adam

@@ -13,7 +13,7 @@ enum class OuterOptimizerType : uint8_t { kSgd, kNesterov, kAdam };
 struct OuterOptimizerOptions {
   OuterOptimizerType type = OuterOptimizerType::kNesterov;
   float learning_rate = 0.7f;
-  float momentum = 0.9f;  // nesterov
+  float momentum = 0.7f;  // nesterov
   float beta1 = 0.9f;     // adam
   float beta2 = 0.95f;    // adam
   float epsilon = 1e-8f;  // adam

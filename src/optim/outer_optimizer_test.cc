@@ -19,7 +19,7 @@ constexpr OuterOptimizerType kAllTypes[] = {OuterOptimizerType::kSgd, OuterOptim
                                             OuterOptimizerType::kAdam};
 
 OuterOptimizerOptions Options(OuterOptimizerType type) {
-  OuterOptimizerOptions options{.type = type};
+  OuterOptimizerOptions options{.type = type, .momentum = 0.9f};  // as the golden values
   if (type == OuterOptimizerType::kAdam) options.learning_rate = 0.01f;
   return options;
 }
