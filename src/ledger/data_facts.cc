@@ -4,7 +4,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/clean_text.h"
 
 namespace interlude {
 
@@ -54,13 +53,6 @@ Status ReadNormalization(std::string_view text, DataFacts& facts) {
 }
 
 }  // namespace
-
-std::vector<std::string> CleanClassNames(const std::vector<std::string>& names) {
-  std::vector<std::string> clean;
-  if (names.size() > kMostClassNames) return clean;
-  for (const std::string& name : names) clean.push_back(CleanText(name, kMostClassNameBytes));
-  return clean;
-}
 
 std::string DescribeDifference(const DataFacts& theirs, const DataFacts& ours) {
   if (!theirs.classes.empty() && !ours.classes.empty()) {

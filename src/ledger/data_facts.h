@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clean_text.h"
 #include "base/status.h"
 
 namespace interlude {
@@ -29,7 +30,12 @@ struct DataFacts {
 
 /// The names as they are compared, sent and kept: UTF-8 without control characters, none too long;
 /// none at all of a set with too many.
-std::vector<std::string> CleanClassNames(const std::vector<std::string>& names);
+inline std::vector<std::string> CleanClassNames(const std::vector<std::string>& names) {
+  std::vector<std::string> clean;
+  if (names.size() > kMostClassNames) return clean;
+  for (const std::string& name : names) clean.push_back(CleanText(name, kMostClassNameBytes));
+  return clean;
+}
 
 /// Where `theirs` contradicts `ours`, in words; empty where it does not. What one does not know is
 /// no contradiction.
