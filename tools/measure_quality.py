@@ -43,7 +43,7 @@ PLAIN_MEAN = ("outer.merge=mean", "outer.optimizer=sgd", "outer.learning_rate=1.
 ALONE = Way("one process", 20, PLAIN_MEAN)
 SYNCHRONOUS = Way("synchronous: fp32, plain mean, H = 1", 1, PLAIN_MEAN)
 Q4, FP32 = interlude("q4", 20), interlude("fp32", 20)
-WAYS = [SYNCHRONOUS, Q4, FP32, interlude("q4", 20, error_feedback=True), interlude("q4", 5), interlude("fp32", 5),
+WAYS = [SYNCHRONOUS, Q4, FP32, interlude("q8", 20), interlude("q4", 20, error_feedback=True), interlude("q4", 5), interlude("fp32", 5),
         interlude("q4", 100), interlude("fp32", 100)]
 BARRIER = Way("q4, H = 20, barrier", 20, ("round.codec=q4", "round.exchange=barrier"))
 
