@@ -34,7 +34,7 @@ namespace {
 
 // Bounds the depth of nesting too: dotted keys nest without limit, and tables are freed
 // recursively.
-constexpr size_t kMostBytes = 16 * 1024;
+constexpr size_t kMostBytes = 24 * 1024;
 
 TomlValue ScalarOf(const toml::node& node) {
   switch (node.type()) {

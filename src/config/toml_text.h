@@ -30,7 +30,7 @@ struct TomlEntry {
 };
 
 /// The entries in the order of their keys' places. InvalidArgument with source, line and column
-/// when the text is not TOML, or longer than 16 KiB.
+/// when the text is not TOML, or longer than 24 KiB.
 StatusOr<std::vector<TomlEntry>> ReadTomlText(std::string_view text, std::string_view source);
 
 /// "a string", "a section"...
