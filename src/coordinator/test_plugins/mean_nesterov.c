@@ -41,9 +41,9 @@ static const char* outer_step(const struct interlude_merge_chunk* chunk, const f
   (void)base;
   if (strcmp(chunk->config, "step error") == 0) return "no step today";
   for (uint64_t i = 0; i < chunk->count; ++i) {
-    const float kept = 0.9f * state[i];
+    const float kept = 0.7f * state[i];
     state[i] = kept + merged[i];
-    const float next = 0.9f * state[i];
+    const float next = 0.7f * state[i];
     const float ahead = merged[i] + next;
     update[i] = 0.7f * ahead;
   }
