@@ -91,8 +91,12 @@ StatusOr<std::vector<size_t>> Try(OwnModule& module, const ModelConfig& config,
   constexpr int64_t kPictures = 2;
   const int64_t side = config.image_size;
   const at::NoGradGuard no_gradient;
-  const at::Tensor pictures = at::zeros({kPictures, int64_t{config.channels}, side, side},
-                                        at::TensorOptions(at::kFloat).device(device.device));
+  const int64_t channels = config.channels;
+  // Not of one color, which a filter without bias turns to 0, where statistics begin.
+  const at::Tensor pictures = at::arange(kPictures * channels * side * side,
+                                         at::TensorOptions(at::kFloat).device(device.device))
+                                  .sin()
+                                  .view({kPictures, channels, side, side});
   const std::vector<at::Tensor> buffers = CopyBuffers(module);
   for (const bool training : {false, true}) {
     try {

@@ -159,11 +159,12 @@ TEST_F(OwnModelTest, TensorsAreThoseThatAreTrainedAndMatricesDecay) {
                           "second.bias", "head.weight", "head.bias"));
   EXPECT_TRUE(cnn.tensors[0].decays);
   EXPECT_FALSE(cnn.tensors[1].decays);
+  EXPECT_EQ(cnn.statistics.size(), 3u);  // mean, variance, number of batches
   const OpenedModel mlp = OpenModel(ScriptRun("mlp"), {}).value();
   EXPECT_THAT(Names(mlp.tensors),
               ElementsAre("first.weight", "first.bias", "norm.weight", "norm.bias", "second.weight",
                           "second.bias", "third.bias", "head.weight", "head.bias"));
-  EXPECT_EQ(mlp.statistics.size(), 3u);  // mean, variance, number of batches
+  EXPECT_EQ(mlp.statistics.size(), 3u);
 }
 
 TEST_F(OwnModelTest, TryingAModelLeavesItAsItIs) {

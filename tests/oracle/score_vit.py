@@ -175,4 +175,5 @@ def main():
         sys.exit("the probabilities differ")
 
 
-main()
+if __name__ == "__main__":
+    main()
