@@ -32,9 +32,9 @@ TEST(TaskPool, OneThreadKeepsTheOrder) {
 }
 
 TEST(TaskPool, TasksRunSideBySide) {
-  TaskPool pool(2);
   std::promise<void> first, second;
   std::promise<bool> met;
+  TaskPool pool(2);  // its end waits for the tasks, which may still be in what they set
   pool.Submit([&] {
     first.set_value();
     second.get_future().wait();
