@@ -120,6 +120,16 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+void ExpectSerialCopies(const ClusterResult& result, const ClusterOptions& options) {
+  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
+  const std::vector<float> expected =
+      ReplaySerially(options.config, options.workers, options.config.round.rounds);
+  EXPECT_EQ(result.parameters.size(), options.workers);
+  for (const auto& [worker, values] : result.parameters) {
+    EXPECT_TRUE(SameBits(values, expected)) << "worker " << worker;
+  }
+}
+
 std::unique_ptr<LocalTrainer> FlipOneBit(std::unique_ptr<LocalTrainer> trainer, size_t position) {
   uint32_t bits = 0;
   float& value = trainer->parameters()[position];

@@ -70,6 +70,10 @@ std::vector<float> ReplaySerially(const RunConfig& config, uint32_t workers,
 
 bool SameBits(const std::vector<float>& a, const std::vector<float>& b);
 
+/// Fails the test where the run did not end well, or not each worker has the copy that
+/// ReplaySerially comes to.
+void ExpectSerialCopies(const ClusterResult& result, const ClusterOptions& options);
+
 /// Changes the lowest bit of one starting parameter.
 std::unique_ptr<LocalTrainer> FlipOneBit(std::unique_ptr<LocalTrainer> trainer, size_t position);
 

@@ -27,13 +27,7 @@ TEST(ClusterBase, WorkersWithoutThePretrainedFileGetTheBaseOfOneThatHasIt) {
     if (worker == 2) return trainer;
     return std::make_unique<WithoutTheFile>(std::move(trainer));
   };
-  const ClusterResult result = RunCluster(options);
-  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
-  const std::vector<float> expected = ReplaySerially(options.config, 3, 3);
-  ASSERT_EQ(result.parameters.size(), 3u);
-  for (const auto& [worker, values] : result.parameters) {
-    EXPECT_TRUE(SameBits(values, expected)) << "worker " << worker;
-  }
+  ExpectSerialCopies(RunCluster(options), options);
 }
 
 TEST(ClusterBase, ARunInWhichNobodyHasThePretrainedFileEndsAndSaysSo) {

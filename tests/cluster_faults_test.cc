@@ -22,11 +22,7 @@ TEST(ClusterFaults, AJoinerWithAFlippedBitIsRepairedByExactlyItsChunk) {
   options.hook = [](std::unique_ptr<LocalTrainer> trainer, WorkerId worker) {
     return worker == 2 ? FlipOneBit(std::move(trainer), 300) : std::move(trainer);
   };
-  const ClusterResult result = RunCluster(options);
-  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
-  const std::vector<float> expected = ReplaySerially(options.config, 3, 3);
-  for (const auto& [worker, values] : result.parameters)
-    EXPECT_TRUE(SameBits(values, expected)) << worker;
+  ExpectSerialCopies(RunCluster(options), options);
   const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db");
   ASSERT_TRUE(database.ok());
   std::vector<std::pair<int32_t, std::string>> caught_up;
@@ -108,11 +104,7 @@ TEST(ClusterFaults, AFlippedBitOfTheBaseIsRepairedInItsRoundByExactlyItsChunk) {
       if (worker != 1) return trainer;
       return std::make_unique<WithABadBase>(std::move(trainer), 2);
     };
-    const ClusterResult result = RunCluster(options);
-    ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
-    const std::vector<float> expected = ReplaySerially(options.config, 2, 3);
-    for (const auto& [worker, values] : result.parameters)
-      EXPECT_TRUE(SameBits(values, expected)) << worker;
+    ExpectSerialCopies(RunCluster(options), options);
     const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db");
     ASSERT_TRUE(database.ok());
     for (const WorkerRoundRecord& part : (*database)->WorkerRounds().value()) {

@@ -88,13 +88,7 @@ TEST(Cluster, EveryMergeRuleGivesTheBitsOfTheSerialReplay) {
     options.config.outer.norm_bound = 1;
     options.workers = 3;
     options.directory = FreshDirectory("every-rule");
-    const ClusterResult result = RunCluster(options);
-    ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
-    const std::vector<float> expected = ReplaySerially(options.config, 3, 3);
-    ASSERT_EQ(result.parameters.size(), 3u);
-    for (const auto& [worker, values] : result.parameters) {
-      EXPECT_TRUE(SameBits(values, expected)) << "worker " << worker;
-    }
+    ExpectSerialCopies(RunCluster(options), options);
   }
 }
 
@@ -102,11 +96,7 @@ TEST(Cluster, APluginThatRepeatsTheBuiltInRulesGivesTheirBitsAndIsNotedInTheLedg
   ClusterOptions options;
   options.config.outer.plugin = INTERLUDE_TEST_PLUGIN;
   options.directory = FreshDirectory("plugin");
-  const ClusterResult result = RunCluster(options);
-  ASSERT_TRUE(result.outcome.ok()) << result.outcome.status().ToString();
-  const std::vector<float> expected = ReplaySerially(options.config, 2, 3);
-  ASSERT_EQ(result.parameters.size(), 2u);
-  for (const auto& [worker, values] : result.parameters) EXPECT_TRUE(SameBits(values, expected));
+  ExpectSerialCopies(RunCluster(options), options);
   const auto database = RunDatabase::OpenReadOnly(options.directory + "/run.db").value();
   EXPECT_EQ(database->GetMeta("merge_plugin").value(), "mean and nesterov");
   EXPECT_EQ(database->GetMeta("merge_plugin_hash").value()->size(), 32u);

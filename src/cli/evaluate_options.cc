@@ -1,19 +1,13 @@
 #include "cli/evaluate_options.h"
 
-#include "cli/run_options.h"
-
 namespace interlude {
 
 void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
-  app.add_option("MODEL", options.model,
-                 "A model.safetensors that a run has saved; of a run's directory its best model")
-      ->type_name("MODEL")
-      ->required();
+  AddModelOption(app, options);
   app.add_option("--data", options.data,
                  "Directory of the data set, where it is another than in the model's run")
       ->type_name("DIR");
-  AddSettingsOption(app, options.settings)->allow_extra_args(false);
-  AddThreadsOption(app, options.threads, "Threads; without it the usable cores");
+  AddSavedModelOptions(app, options, "Threads; without it the usable cores");
   app.add_flag("--json", options.json, "One line of JSON with every class and every confused pair");
   app.footer(
       "Model, data set and normalisation are those of the run, which the file tells.\n\n"
@@ -24,10 +18,7 @@ std::vector<std::string> EvaluateCommand(const std::string& program,
                                          const EvaluateOptions& options) {
   std::vector<std::string> command = {program, "evaluate"};
   if (!options.data.empty()) command.insert(command.end(), {"--data", options.data});
-  for (const std::string& setting : options.settings)
-    command.insert(command.end(), {"--set", setting});
-  if (options.threads > 0)
-    command.insert(command.end(), {"--threads", std::to_string(options.threads)});
+  AppendSavedModelOptions(options, command);
   if (options.json) command.emplace_back("--json");
   command.insert(command.end(), {"--", options.model});  // whatever it begins with
   return command;

@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/saved_model_options.h"
+
 namespace interlude {
 
-struct EvaluateOptions {
-  std::string model;
-  std::vector<std::string> settings;
+struct EvaluateOptions : SavedModelOptions {
   std::string data;  // directory; empty: as the model's run
-  int threads = 0;   // 0: the usable cores
   bool json = false;
 };
 

@@ -1,14 +1,9 @@
 #include "cli/predict_options.h"
 
-#include "cli/run_options.h"
-
 namespace interlude {
 
 void AddPredictOptions(CLI::App& app, PredictCommandOptions& options) {
-  app.add_option("MODEL", options.model,
-                 "A model.safetensors that a run has saved; of a run's directory its best model")
-      ->type_name("MODEL")
-      ->required();
+  AddModelOption(app, options);
   app.add_option("FILE", options.files,
                  "Pictures; folders, of which all pictures below are taken; -: a list of both on "
                  "standard input, a line each or between zero bytes")
@@ -22,9 +17,8 @@ void AddPredictOptions(CLI::App& app, PredictCommandOptions& options) {
                  "Pictures that are computed at once; without it 250, fewer of large ones")
       ->type_name("N")
       ->check(CLI::Range(1, 65536).description(""));
-  AddSettingsOption(app, options.settings)->allow_extra_args(false);
-  AddThreadsOption(app, options.threads,
-                   "Threads that compute, and that decode; without it the usable cores");
+  AddSavedModelOptions(app, options,
+                       "Threads that compute, and that decode; without it the usable cores");
   CLI::Option* json = app.add_flag("--json", options.json, "A JSON object a line for each file");
   app.add_flag("--csv", options.csv, "A line for each file")->excludes(json);
   app.footer(
@@ -40,10 +34,7 @@ std::vector<std::string> PredictCommand(const std::string& program,
                                         const PredictCommandOptions& options) {
   std::vector<std::string> command = {program, "predict", "--top", std::to_string(options.top)};
   if (options.batch > 0) command.insert(command.end(), {"--batch", std::to_string(options.batch)});
-  for (const std::string& setting : options.settings)
-    command.insert(command.end(), {"--set", setting});
-  if (options.threads > 0)
-    command.insert(command.end(), {"--threads", std::to_string(options.threads)});
+  AppendSavedModelOptions(options, command);
   if (options.json) command.emplace_back("--json");
   if (options.csv) command.emplace_back("--csv");
   command.insert(command.end(), {"--", options.model});  // whatever it begins with

@@ -7,15 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "cli/saved_model_options.h"
+
 namespace interlude {
 
-struct PredictCommandOptions {
-  std::string model;
+struct PredictCommandOptions : SavedModelOptions {
   std::vector<std::string> files;  // or folders; "-": a list on stdin
-  std::vector<std::string> settings;
   uint32_t top = 5;
   uint32_t batch = 0;  // 0: not given
-  int threads = 0;     // 0: the usable cores
   bool json = false;
   bool csv = false;
 };
