@@ -30,7 +30,7 @@ def bench(build, *arguments):
 
 def read_rows(path):
     """(wall, CPU seconds, rows) of SQLite's own way through every value of every row."""
-    begin, cpu = time.monotonic(), os.times()
+    begin, cpu = time.monotonic(), time.process_time()  # os.times() counts in steps of 10 ms
     rows = 0
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -38,8 +38,7 @@ def read_rows(path):
             columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
             largest = ", ".join(f"max({column})" for column in columns)
             rows += database.execute(f"SELECT count(*), {largest} FROM {table}").fetchone()[0]
-    after = os.times()
-    return time.monotonic() - begin, after.user + after.system - cpu.user - cpu.system, rows
+    return time.monotonic() - begin, time.process_time() - cpu, rows
 
 
 def verdict(met):
