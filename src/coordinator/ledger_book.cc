@@ -96,6 +96,10 @@ void LedgerBook::Ready(WorkerId worker, int32_t threads) {
   Check(database_->AddWorker(it->second));
 }
 
+void LedgerBook::Counted(WorkerId worker, const ClassCounts& counts) {
+  Check(database_->AddClassCounts({.worker = worker, .counts = counts}));
+}
+
 void LedgerBook::Left(WorkerId worker, const std::string& reason) {
   joined_.erase(worker);
   Check(database_->WorkerLeft(worker, clock_.Now().count(), reason));

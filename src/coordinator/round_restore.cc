@@ -116,7 +116,7 @@ void RoundThread::RestoreOpenRound(const RecoveredRun& run) {
   start.evaluation_parts = static_cast<uint32_t>(run.open_members.size());
   std::vector<WorkerId> members;
   for (const RecoveredMember& recovered : run.open_members) members.push_back(recovered.worker);
-  if (start.evaluate) evaluations_.Begin(run.committed_rounds, members);
+  if (start.evaluate) BeginEvaluation(run.committed_rounds, members);
   if (start.evaluate && run.open_orders.empty()) scored_before_ = round;
   for (const RecoveredMember& recovered : run.open_members) {
     const auto session = std::make_shared<Session>(recovered.session);
