@@ -58,6 +58,7 @@ StatusOr<Prepared> Prepare(const RunOptions& options) {
         options.http);
   }
   INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(options.config));
+  INTERLUDE_RETURN_IF_ERROR(CheckWorkersData(options, prepared.config));
   INTERLUDE_RETURN_IF_ERROR(CheckPretrained(prepared.config.model, options.directory));
   INTERLUDE_RETURN_IF_ERROR(CheckModelFile(prepared.config.model));
   INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(options.directory));
@@ -95,12 +96,15 @@ SupervisionPlan MakePlan(const RunOptions& options, const Prepared& prepared) {
   plan.coordinator_command = [options, program = prepared.own_program](int ready_fd) {
     return CoordinatorCommand(options, program, ready_fd);
   };
-  plan.worker_command = [program = prepared.worker_program, threads](uint32_t worker,
-                                                                     const std::string& address) {
-    return WorkerCommand(program, {.coordinator = address,
-                                   .id = static_cast<int>(worker),
-                                   .threads = threads,
-                                   .reconnect_s = 0});  // nobody would start the coordinator again
+  plan.worker_command = [program = prepared.worker_program, threads, data = options.data](
+                            uint32_t worker, const std::string& address) {
+    return WorkerCommand(
+        program,
+        {.coordinator = address,
+         .id = static_cast<int>(worker),
+         .threads = threads,
+         .reconnect_s = 0,
+         .data = data.empty() ? "" : data.at(worker)});  // nobody would start the coordinator again
   };
   plan.notice = [](const std::string& message) { fmt::print(stderr, "\n{}\n", message); };
   return plan;
@@ -134,6 +138,7 @@ void AddRunCommand(CLI::App& app, Action& chosen) {
                    "Start this program as each worker, one with models of your own; without it "
                    "interlude-worker")
       ->type_name("FILE");
+  AddWorkersDataOption(*command, options->data);
   command->footer(
       "Example:\n  interlude run --workers 2 --config examples/fashion_mnist.toml --dir "
       "runs/first\n\n"

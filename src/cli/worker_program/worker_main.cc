@@ -22,8 +22,10 @@
 namespace interlude {
 namespace {
 
-StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& config, WorkerId worker,
+StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& of_run,
+                                                      const std::string& data, WorkerId worker,
                                                       uint32_t workers, int threads) {
+  INTERLUDE_ASSIGN_OR_RETURN(const RunConfig config, WithOwnData(of_run, data));
   if (config.model.kind == ModelKind::kSynthetic)
     return CreateSyntheticTrainer(config, worker, workers, threads);
   return CreateModelTrainer(config, worker, workers, threads);
@@ -58,8 +60,12 @@ int Run(const WorkerCommandOptions& options) {
     stop = true;
   });
 
-  const auto outcome =
-      RunWorker(*worker_options, CreateTrainer, SystemClock(), [&stop] { return stop.load(); });
+  const auto outcome = RunWorker(
+      *worker_options,
+      [&options](const RunConfig& config, WorkerId worker, uint32_t workers, int threads) {
+        return CreateTrainer(config, options.data, worker, workers, threads);
+      },
+      SystemClock(), [&stop] { return stop.load(); });
   if (stop) return kExitInterrupted;
   if (!outcome.ok()) return Fail(outcome.status(), kExitFailed);
   LogInfo("done after {} rounds; the parameters hash to {}", outcome->rounds, outcome->root_hash);
