@@ -69,11 +69,6 @@ std::string DescribeDifference(const DataFacts& theirs, const DataFacts& ours) {
                      NormalizationText(ours));
 }
 
-ClassCounts KeptClassCounts(ClassCounts counts) {
-  if (counts.train.size() > kMostClassNames) return {};
-  return counts;
-}
-
 std::string DescribeCountDifference(const DataFacts& theirs, const DataFacts& ours) {
   if (theirs.counts.empty() || ours.counts.empty()) return "";
   const auto compare = [&](const std::vector<uint64_t>& their, const std::vector<uint64_t>& our,

@@ -56,7 +56,10 @@ inline std::vector<std::string> CleanClassNames(const std::vector<std::string>& 
 std::string DescribeDifference(const DataFacts& theirs, const DataFacts& ours);
 
 /// The counts as they are sent and kept: none of a set with more than kMostClassNames.
-ClassCounts KeptClassCounts(ClassCounts counts);
+inline ClassCounts KeptClassCounts(ClassCounts counts) {
+  if (counts.train.size() > kMostClassNames) return {};
+  return counts;
+}
 
 /// Where workers that share one data set count its pictures differently, in words; empty where they
 /// agree or one does not know.
