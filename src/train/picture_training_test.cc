@@ -110,7 +110,7 @@ class LocalPictures : public PictureTraining {
     const auto result =
         trainer.TrainRound({.round = 1, .first_step = first_step, .local_steps = steps}, nullptr);
     EXPECT_TRUE(result.ok()) << result.status().ToString();
-    if (result.ok()) EXPECT_EQ(result->samples, steps * 6u);
+    EXPECT_EQ(result.ok() ? result->samples : 0, steps * 6u);
     return {trainer.parameters().begin(), trainer.parameters().end()};
   }
 };
