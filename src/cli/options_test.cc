@@ -152,10 +152,15 @@ TEST_F(OptionsTest, ARunNeedsADirectoryForEachWorkerWhereDataAreLocalAndElseNone
   config.data.sharing = SharingKind::kLocal;
   EXPECT_TRUE(CheckWorkersData(options, config).ok());
   options.data.pop_back();
-  EXPECT_THAT(CheckWorkersData(options, config).message(),
-              HasSubstr("give each of the 2 workers its own directory, --data DIR DIR ...; 1 are"));
+  EXPECT_THAT(
+      CheckWorkersData(options, config).message(),
+      HasSubstr("give each of the 2 workers its own directory, --data DIR DIR ...; given: 1"));
   options.data.clear();
-  EXPECT_THAT(CheckWorkersData(options, config).message(), HasSubstr("none is given"));
+  EXPECT_THAT(CheckWorkersData(options, config).message(), HasSubstr("given: 0"));
+  config.model.kind = ModelKind::kSynthetic;
+  EXPECT_TRUE(CheckWorkersData(options, config).ok());
+  options.data = {"a"};
+  EXPECT_FALSE(CheckWorkersData(options, config).ok()) << "worker 1 would have none";
 }
 
 TEST_F(OptionsTest, PredictTakesAModelThenFilesAndGivesTheSameOptionsOn) {

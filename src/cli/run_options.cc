@@ -205,14 +205,14 @@ Status CheckWorkersData(const RunOptions& options, const RunConfig& config) {
         "--data gives each worker pictures of its own, which takes data.sharing = \"local\"; where "
         "all share one data set, data.directory says where it is");
   }
+  const size_t given = options.data.size();
+  if (given == static_cast<size_t>(options.workers)) return OkStatus();
   const bool needed = IsLocal(config.data) && config.model.kind != ModelKind::kSynthetic;
-  if (!needed || options.data.size() == static_cast<size_t>(options.workers)) return OkStatus();
+  if (given == 0 && !needed) return OkStatus();
   return InvalidArgumentError(
       "data.sharing = \"local\": give each of the {} workers its own directory, --data DIR DIR "
-      "...; "
-      "{} given",
-      options.workers,
-      options.data.empty() ? "none is" : fmt::format("{} are", options.data.size()));
+      "...; given: {}",
+      options.workers, given);
 }
 
 StatusOr<RunConfig> WithOwnData(RunConfig config, const std::string& data) {

@@ -42,6 +42,7 @@ void RoundThread::Restore(RecoveredRun run) {
   book_.Restored(run.committed_rounds);
   const auto data = ReadDataFacts(book_.MetaText(kMetaClasses), book_.MetaText(kMetaNormalization));
   if (data.ok()) data_ = *data;  // else the first worker that returns says it
+  data_.counts = book_.CountsOf(kNoWorker);
   RestoreSyncs(run);
   if (!run.open_members.empty()) RestoreOpenRound(run);
   shared_.SetExchange(exchange_);

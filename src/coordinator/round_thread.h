@@ -80,7 +80,8 @@ class RoundThread {
   /// says them, with which every later offer is compared.
   Status CheckLayout(WorkerId worker, const Layout& layout) const;
   Status CheckData(WorkerId worker, const DataFacts& data) const;
-  /// Of a worker that is ready. Into run.db only once there is a base, which all have agreed on.
+  /// Of a worker that is ready. What all agree on goes into run.db once there is a base, how many
+  /// pictures there are at once.
   void LearnData(WorkerId worker, const DataFacts& data);
   void StoreData();
   /// Takes the memory and the disk space that the layout needs.

@@ -101,58 +101,6 @@ TEST_F(ServiceTest, AWorkerWhoseDataHaveOtherClassesIsToldWhichDiffers) {
   coordinator->Stop("the test is over");
 }
 
-/// What becomes of two workers who count other pictures of the same classes.
-class CountedDataTest : public ServiceTest {
- protected:
-  static BaseOfferMessage Offer(ClassCounts counts) {
-    BaseOfferMessage message{.layout = TestLayout()};
-    message.chunk_hashes.resize(TestLayout().num_chunks());
-    message.data = {.classes = {"cat", "dog"}, .mean = {}, .deviation = {}, .counts = counts};
-    return message;
-  }
-  static std::vector<ClassCountsRecord> Stored(const std::string& name) {
-    return RunDatabase::OpenReadOnly(TestDirectory(name) + "/run.db")
-        .value()
-        ->ClassCounts()
-        .value();
-  }
-  const ClassCounts first_{{5, 7}, {1, 2}};
-  const ClassCounts second_{{5, 0}, {1, 2}};
-};
-
-TEST_F(CountedDataTest, AWorkerWithAnotherDataSetThanTheOneThatIsSplitIsRefused) {
-  const auto coordinator = StartTestCoordinator("counted", 3);
-  const TestConnection connection(coordinator->address());
-  TestSession first(connection), other(connection);
-  first.Join();
-  first.Say(Offer(first_));
-  other.Join();
-  other.Say(Offer(second_));
-  EXPECT_THAT(other.Expect<GoodbyeMessage>().reason,
-              HasSubstr("worker 1's data differ: 0 training pictures of class \"dog\", the run's "
-                        "data set has 7; give all workers the same data set"));
-  EXPECT_EQ(Stored("counted"),
-            (std::vector<ClassCountsRecord>{{.worker = kNoWorker, .counts = first_}}));
-  coordinator->Stop("the test is over");
-}
-
-TEST_F(CountedDataTest, WorkersWithDataOfTheirOwnAreCountedEachByItself) {
-  CoordinatorOptions options = TestOptions("counted-local", 2);
-  options.config.data.sharing = SharingKind::kLocal;
-  const auto coordinator = Coordinator::Start(options, SystemClock(), nullptr).value();
-  const TestConnection connection(coordinator->address());
-  TestSession first(connection), second(connection);
-  first.Join();
-  first.Say(Offer(first_));
-  second.Join();
-  second.Say(Offer(second_));
-  first.Expect<ProvideBaseMessage>();
-  EXPECT_EQ(Stored("counted-local"),
-            (std::vector<ClassCountsRecord>{{.worker = 0, .counts = first_},
-                                            {.worker = 1, .counts = second_}}));
-  coordinator->Stop("the test is over");
-}
-
 TEST_F(ServiceTest, WhatARefusedWorkerOrOneThatLeftSaysOfItsDataIsForgotten) {
   const auto coordinator = StartTestCoordinator("wrong-classes", 1);
   const TestConnection connection(coordinator->address());

@@ -1,5 +1,6 @@
 #include "images/class_list.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +17,7 @@ StatusOr<std::vector<std::string>> ParseClassList(std::string_view text, std::st
   std::vector<std::string> names;
   std::unordered_map<std::string_view, uint32_t> lines;
   uint32_t line = 0;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     std::string_view name = text.substr(at, end - at);

@@ -107,7 +107,9 @@ TEST_F(LayoutsTest, ACsvWithoutATestFileIsSplit) {
 }
 
 TEST_F(LayoutsTest, AListOfClassesNamesThoseThatHaveNoFolder) {
-  folder_.Write("classes.txt", "eel\r\ncat\n\ndog");
+  folder_.Write("classes.txt",
+                "\xEF\xBB\xBF"
+                "eel\r\ncat\n\ndog");
   for (const char* name : {"train/dog/1.jpg", "train/dog/2.jpg", "test/cat/1.jpg"}) {
     folder_.Write(name, "");
   }

@@ -43,12 +43,13 @@ Status CheckFit(const RunConfig& config, const DataSet& data) {
         data.classes.size(), kMostClassNames);
   }
   if (model.classes == data.classes.size()) return OkStatus();
+  const bool may_list = config.data.name == "folder" || config.data.name == "csv";
+  const std::string hint =
+      may_list ? fmt::format("; where pictures of some are not here, {} beside them names all",
+                             kClassListName)
+               : "";
   return InvalidArgumentError("model.classes = {}, but the data set has {}{}", model.classes,
-                              data.classes.size(),
-                              data.in_files() ? fmt::format("; where pictures of some are not "
-                                                            "here, {} beside them names all",
-                                                            kClassListName)
-                                              : "");
+                              data.classes.size(), hint);
 }
 
 NamedMemory NameImages(const DataPart& part) {
