@@ -116,10 +116,13 @@ TEST_F(OptionsTest, AWorkersCommandGivesTheSameOptions) {
   EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--id", "0", "--threads", "2"}), 43);
   EXPECT_THAT(WorkerCommand("/bin/w", worker_),
               ElementsAre("/bin/w", "--coordinator", "h:1", "--id", "0", "--threads", "2"));
-  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--reconnect-for", "5", "--finish-round"}), 43);
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--devices", "cuda:0,cuda:1", "--rank-timeout",
+                 "9", "--reconnect-for", "5", "--finish-round"}),
+            43);
   EXPECT_THAT(WorkerCommand("w", worker_),
-              ElementsAre("w", "--coordinator", "h:1", "--id", "0", "--threads", "2",
-                          "--reconnect-for", "5", "--finish-round"));
+              ElementsAre("w", "--coordinator", "h:1", "--id", "0", "--threads", "2", "--devices",
+                          "cuda:0,cuda:1", "--rank-timeout", "9", "--reconnect-for", "5",
+                          "--finish-round"));
   EXPECT_THAT(WorkerCommand("w", {.coordinator = "h:1"}), ElementsAre("w", "--coordinator", "h:1"));
   EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--keys", "some keys"}), 43);
   EXPECT_THAT(WorkerCommand("w", {.coordinator = "h:1", .security = worker_.security}),

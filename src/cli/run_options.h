@@ -52,6 +52,9 @@ Status CheckRunDirectory(const std::string& directory);
 /// How long a worker tries to come back when it is not told.
 inline constexpr int kReconnectSeconds = 900;
 
+/// How long one process of a worker may keep the others waiting when it is not told.
+inline constexpr int kRankTimeoutSeconds = 120;
+
 /// Who may take part in a run whose processes are on several machines.
 struct SecurityOptions {
   std::string keys;  // directory; empty: not given
@@ -68,12 +71,15 @@ struct WorkerCommandOptions {
   int threads = 0;  // 0: not given
   int reconnect_s = kReconnectSeconds;
   bool finish_round = false;
+  std::string devices;  // empty: not given
+  int rank_timeout_s = kRankTimeoutSeconds;
   SecurityOptions security;
 };
 
 /// --coordinator
 CLI::Option* AddCoordinatorOption(CLI::App& app, std::string& coordinator, const std::string& help);
-/// --coordinator --id --threads --reconnect-for --finish-round --keys --insecure
+/// --coordinator --id --threads --devices --rank-timeout --reconnect-for --finish-round --keys
+/// --insecure
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
 /// The command line of `program` that gives these options.
 std::vector<std::string> WorkerCommand(const std::string& program,
