@@ -39,9 +39,9 @@ class RanksProcess : public ::testing::Test {
 
   std::unique_ptr<Process> Coordinator(const std::string& name, const std::string& workers) {
     std::ofstream(scratch_ + "/run.toml") << FormatRunConfig(config_);
-    auto process = std::make_unique<Process>(
-        std::vector<std::string>{INTERLUDE_PROGRAM, "coordinator", "--workers", workers, "--config",
-                                 scratch_ + "/run.toml", "--dir", scratch_ + "/" + name});
+    auto process = std::make_unique<Process>(std::vector<std::string>{
+        INTERLUDE_PROGRAM, "coordinator", "--workers", workers, "--config", scratch_ + "/run.toml",
+        "--dir", scratch_ + "/" + name, "--listen", "127.0.0.1:0"});
     EXPECT_TRUE(process->AwaitOutput(" (on this machine only"));
     return process;
   }
@@ -62,7 +62,7 @@ class RanksProcess : public ::testing::Test {
     coordinator_ = Coordinator("endless", "1");
     worker_ = std::make_unique<Process>(
         Worker(*coordinator_, {"--devices", "cpu,cpu", "--reconnect-for", "0"}));
-    ASSERT_TRUE(coordinator_->AwaitOutput("round 2/"));
+    ASSERT_TRUE(coordinator_->AwaitOutput("round      2/"));
     const auto ranks = worker_->ChildrenWith("interlude-worker");
     ASSERT_EQ(ranks.size(), 1u);
     rank_ = ranks[0];
@@ -82,8 +82,8 @@ TEST_F(RanksProcess, TwoProcessesAsOneWorkerLearnWhatOneDoes) {
   for (const std::string devices : {"1", "2"}) {
     const auto coordinator = Coordinator("on" + devices, "2");
     // The other worker is one process, as many may be.
-    Process other(Worker(*coordinator, {"--id", "1"}));
-    Process worker(Worker(*coordinator, {"--id", "0", "--threads", "2", "--devices", devices}));
+    Process other(Worker(*coordinator, {"--id", "1", "--threads", "1"}));
+    Process worker(Worker(*coordinator, {"--id", "0", "--threads", devices, "--devices", devices}));
     EXPECT_EQ(coordinator->AwaitExit(), kExitOk) << coordinator->output();
     EXPECT_EQ(other.AwaitExit(), kExitOk) << other.output();
     EXPECT_EQ(worker.AwaitExit(), kExitOk) << worker.output();

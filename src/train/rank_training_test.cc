@@ -193,6 +193,18 @@ TEST_P(RankTrainingTest, AllStopAtTheSameStepAndGoOnAfterwards) {
   for (const auto& result : Train(2)) EXPECT_TRUE(result.ok()) << result.status().ToString();
 }
 
+TEST_P(RankTrainingTest, AStopAfterTheLastStepKeepsNobodyWaiting) {
+  Start(2);
+  const auto stopped = OnAll([&](Rank& rank) {
+    StepCallback on_step;
+    if (rank.group->rank() == 0) on_step = [](uint32_t done, double) { return done < 5; };
+    return rank.trainer->TrainRound(Request(1), on_step).status();
+  });
+  EXPECT_EQ(stopped[0].code(), StatusCode::kCancelled);
+  EXPECT_TRUE(stopped[1].ok()) << "it has done all of the round";
+  for (const auto& result : Train(2)) EXPECT_TRUE(result.ok()) << result.status().ToString();
+}
+
 TEST_P(RankTrainingTest, ALossThatIsNotANumberIsEveryRanksError) {
   Start(2);
   ranks_[0].trainer->parameters()[3] = std::nanf("");

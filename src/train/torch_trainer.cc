@@ -121,14 +121,14 @@ class TorchTrainer final : public LocalTrainer {
       result.mean_loss += (loss - result.mean_loss) / (done + 1);  // all batches are of one size
       result.last_loss = loss;
       go_on = !on_step || on_step(done + 1, loss);
-      // With other ranks in their next step, for all stop at the same one.
-      const bool alone = ranks_ == nullptr || done + 1 == request.local_steps;
-      if (!go_on && alone) return Stopped(step, request.round);
+      // Several ranks stop in their next step, all at the same one, or at the round's end.
+      if (!go_on && ranks_ == nullptr) return Stopped(step, request.round);
     }
     INTERLUDE_RETURN_IF_ERROR(CheckParameters(request));
     if (ranks_ != nullptr) {
       INTERLUDE_RETURN_IF_ERROR(CheckSameParameters(*ranks_, parameters_.values(), request.round));
     }
+    if (!go_on) return Stopped(request.first_step + request.local_steps - 1, request.round);
     result.load = LoadSince(result.samples / ranks());
     return result;
   }
