@@ -1,6 +1,6 @@
 # By what the ranks of one worker can meet: c10d's backends, whose headers need those of Gloo and NCCL,
 # which LibTorch does not bring along. With neither, a worker has one device. Sets INTERLUDE_WITH_GLOO
-# and INTERLUDE_WITH_NCCL, and their INTERLUDE_..._INCLUDE_DIR.
+# and INTERLUDE_WITH_NCCL, for all folders, and their INTERLUDE_..._INCLUDE_DIR.
 include(CheckCXXSourceCompiles)
 
 # Sets `variable` to whether LibTorch was built with the backend whose class has a function void
@@ -19,8 +19,9 @@ find_path(INTERLUDE_NCCL_INCLUDE_DIR nccl.h
           HINTS ${CUDA_INCLUDE_DIRS} "${TORCH_INSTALL_PREFIX}/../nvidia/nccl/include"
           DOC "NCCL's header (libnccl-dev, or nvidia/nccl beside a torch that pip installed)")
 foreach(backend GLOO NCCL)
-  set(INTERLUDE_WITH_${backend} OFF)
+  set(with OFF)
   if(INTERLUDE_TORCH_HAS_${backend} AND INTERLUDE_${backend}_INCLUDE_DIR)
-    set(INTERLUDE_WITH_${backend} ON)
+    set(with ON)
   endif()
+  set(INTERLUDE_WITH_${backend} ${with} CACHE INTERNAL "Whether ranks can meet through it")
 endforeach()

@@ -1,4 +1,4 @@
-// A worker of two processes as a person runs it: --devices cpu,cpu.
+// Workers of two processes as a person runs them: --devices 2.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -38,10 +38,9 @@ class RanksProcess : public ::testing::Test {
   }
 
   std::unique_ptr<Process> Coordinator(const std::string& name, const std::string& workers) {
-    std::ofstream(scratch_ + "/run.toml") << FormatRunConfig(config_);
     auto process = std::make_unique<Process>(std::vector<std::string>{
-        INTERLUDE_PROGRAM, "coordinator", "--workers", workers, "--config", scratch_ + "/run.toml",
-        "--dir", scratch_ + "/" + name, "--listen", "127.0.0.1:0"});
+        INTERLUDE_PROGRAM, "coordinator", "--workers", workers, "--config", WriteConfig(), "--dir",
+        scratch_ + "/" + name, "--listen", "127.0.0.1:0"});
     EXPECT_TRUE(process->AwaitOutput(" (on this machine only"));
     return process;
   }
@@ -55,13 +54,37 @@ class RanksProcess : public ::testing::Test {
     command.insert(command.end(), more.begin(), more.end());
     return command;
   }
+  std::string WriteConfig() const {
+    std::ofstream(scratch_ + "/run.toml") << FormatRunConfig(config_);
+    return scratch_ + "/run.toml";
+  }
+  /// The command of a whole run of two workers, in the folder `name`.
+  std::vector<std::string> Run(const std::string& name,
+                               const std::vector<std::string>& more) const {
+    std::vector<std::string> command = {
+        INTERLUDE_PROGRAM, "run",   "--workers",          "2", "--threads", "2", "--config",
+        WriteConfig(),     "--dir", scratch_ + "/" + name};
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  }
+  /// The hash of the parameters that the workers of a whole run agreed on.
+  std::string HashOfRun(const std::string& name, const std::vector<std::string>& more) const {
+    Process run(Run(name, more));
+    EXPECT_EQ(run.AwaitExit(), kExitOk) << run.output();
+    EXPECT_TRUE(run.AllGone());
+    const std::string before = "agree on ";
+    const size_t begin = run.output().find(before);
+    if (begin == std::string::npos) return "no hash in: " + run.output();
+    return run.output().substr(begin + before.size(), 32);
+  }
   /// A run that does not end by itself, until its first round is done.
-  void StartEndless() {
+  void StartEndless(const std::string& rank_timeout = "120") {
     config_.round.rounds = 100'000;
     config_.round.evaluate_every = 0;
     coordinator_ = Coordinator("endless", "1");
-    worker_ = std::make_unique<Process>(
-        Worker(*coordinator_, {"--devices", "cpu,cpu", "--reconnect-for", "0"}));
+    worker_ =
+        std::make_unique<Process>(Worker(*coordinator_, {"--devices", "cpu,cpu", "--rank-timeout",
+                                                         rank_timeout, "--reconnect-for", "0"}));
     ASSERT_TRUE(coordinator_->AwaitOutput("round      2/"));
     const auto ranks = worker_->ChildrenWith("interlude-worker");
     ASSERT_EQ(ranks.size(), 1u);
@@ -77,6 +100,8 @@ class RanksProcess : public ::testing::Test {
   std::unique_ptr<Process> worker_;
   pid_t rank_ = 0;
 };
+
+#ifdef INTERLUDE_HAS_GLOO
 
 TEST_F(RanksProcess, TwoProcessesAsOneWorkerLearnWhatOneDoes) {
   for (const std::string devices : {"1", "2"}) {
@@ -122,6 +147,16 @@ TEST_F(RanksProcess, AKilledRankEndsItsWorkerWhichSaysSo) {
   EXPECT_TRUE(std::filesystem::is_empty(scratch_ + "/tmp"));
 }
 
+TEST_F(RanksProcess, ARankThatHangsEndsItsWorkerAfterTheTimeout) {
+  StartEndless("5");
+  kill(rank_, SIGSTOP);
+  EXPECT_EQ(worker_->AwaitExit(), kExitFailed) << worker_->output();
+  EXPECT_THAT(worker_->output(),
+              HasSubstr(fmt::format("no answer from rank 1 (cpu, process {})", rank_)));
+  EXPECT_TRUE(worker_->AllGone());
+  EXPECT_TRUE(coordinator_->AwaitOutput("no answer from rank 1")) << "it is told";
+}
+
 TEST_F(RanksProcess, AKilledWorkerLeavesNoRankBehind) {
   StartEndless();
   kill(worker_->pid(), SIGKILL);
@@ -139,15 +174,53 @@ TEST_F(RanksProcess, AWorkerThatIsToldToStopLeavesWithAllRanks) {
   EXPECT_TRUE(std::filesystem::is_empty(scratch_ + "/tmp"));
 }
 
+TEST_F(RanksProcess, ARunGivesEachOfItsWorkersSoManyAndComesToTheSameBitsEachTime) {
+  const std::string hash = HashOfRun("two", {"--devices", "2"});
+  EXPECT_EQ(HashOfRun("list", {"--devices", "cpu,cpu,cpu,cpu"}), hash);
+  for (const std::string worker : {"worker-0", "worker-1"}) {
+    std::ifstream log(scratch_ + "/two/logs/" + worker + ".log");
+    EXPECT_THAT(std::string(std::istreambuf_iterator<char>(log), {}),
+                AllOf(HasSubstr("this worker is 2 processes, on cpu, cpu; threads of each: 1"),
+                      HasSubstr(" rank 1] process ")));
+  }
+}
+
+TEST_F(RanksProcess, OfAKilledRunNothingIsLeft) {
+  config_.round.rounds = 100'000;
+  Process run(Run("killed", {"--devices", "2"}));
+  ASSERT_TRUE(run.AwaitOutput("round      2/"));
+  kill(run.pid(), SIGKILL);
+  EXPECT_EQ(run.AwaitExit(), -SIGKILL);
+  EXPECT_TRUE(run.AllGone());
+}
+
+#else
+
+TEST_F(RanksProcess, WithoutGlooTwoAreRefusedWithTheReason) {
+  const auto coordinator = Coordinator("refused", "1");
+  Process worker(Worker(*coordinator, {"--devices", "2"}));
+  EXPECT_EQ(worker.AwaitExit(), kExitFailed);
+  EXPECT_THAT(worker.output(), HasSubstr("was built without what 2 devices of kind cpu need"));
+}
+
+#endif
+
+TEST_F(RanksProcess, OneDeviceIsOneProcessAndTheSameBits) {
+  EXPECT_EQ(HashOfRun("one", {"--devices", "1"}), HashOfRun("plain", {}));
+}
+
 TEST_F(RanksProcess, WhatCannotBeIsSaidBeforeAnythingStarts) {
   config_.train.batch = 21;
   auto coordinator = Coordinator("odd", "1");
   Process odd(Worker(*coordinator, {"--devices", "2"}));
   EXPECT_EQ(odd.AwaitExit(), kExitFailed);
   EXPECT_THAT(odd.output(), HasSubstr("train.batch = 21 cannot be divided among the 2 devices"));
-  Process usage({INTERLUDE_PROGRAM, "worker", "--coordinator", "localhost:1", "--devices", "2",
-                 "--rank-timeout", "0"});
-  EXPECT_EQ(usage.AwaitExit(), kExitUsage);
+  Process run(Run("odd", {"--devices", "2"}));
+  EXPECT_EQ(run.AwaitExit(), kExitUsage);
+  EXPECT_THAT(run.output(), HasSubstr("train.batch = 21 cannot be divided among the 2 devices"));
+  Process uneven(Run("odd", {"--devices", "cpu,cpu,cpu"}));
+  EXPECT_EQ(uneven.AwaitExit(), kExitUsage);
+  EXPECT_THAT(uneven.output(), HasSubstr("3 devices cannot be dealt out to 2 workers"));
 }
 
 }  // namespace

@@ -76,6 +76,15 @@ TEST_F(OptionsTest, ReadsWhatARunNeeds) {
   EXPECT_TRUE(run_.quiet);
 }
 
+TEST_F(OptionsTest, DevicesAreANumberOrAListAndTheTimeoutHasADefault) {
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--devices", "2"}), 43);
+  EXPECT_EQ(worker_.ranks.devices, "2");
+  EXPECT_EQ(worker_.ranks.timeout_s, kRankTimeoutSeconds);
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--devices", "2", "--rank-timeout", "0"}),
+            kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("--rank-timeout"));
+}
+
 TEST_F(OptionsTest, AMissingOptionIsAUsageErrorThatNamesIt) {
   EXPECT_EQ(Run({"run", "--workers", "3", "--dir", "d"}), kExitUsage);
   EXPECT_THAT(error_, HasSubstr("--config is required"));

@@ -28,6 +28,18 @@ CLI::Option* AddSettingsOption(CLI::App& app, std::vector<std::string>& settings
 /// ParseRunConfig's errors.
 StatusOr<RunConfig> LoadRunConfig(const ConfigOptions& options);
 
+/// How long one process of a worker may keep the others waiting when it is not told.
+inline constexpr int kRankTimeoutSeconds = 120;
+
+/// Workers of several processes, one for each device.
+struct RankOptions {
+  std::string devices;  // config/rank_devices.h; empty: one process, on train.device
+  int timeout_s = kRankTimeoutSeconds;
+};
+
+/// --devices --rank-timeout
+void AddRankOptions(CLI::App& app, RankOptions& options, const std::string& devices_help);
+
 /// What `run` and `coordinator` have in common.
 struct RunOptions {
   int workers = 0;
@@ -38,6 +50,7 @@ struct RunOptions {
   int threads = 0;   // 0: not given
   bool quiet = false;
   std::string worker_program;  // of `run`; empty: interlude-worker
+  RankOptions ranks;           // of `run`, of all workers together
 };
 
 /// --workers --config --set --dir --threads --http --quiet
@@ -51,9 +64,6 @@ Status CheckRunDirectory(const std::string& directory);
 
 /// How long a worker tries to come back when it is not told.
 inline constexpr int kReconnectSeconds = 900;
-
-/// How long one process of a worker may keep the others waiting when it is not told.
-inline constexpr int kRankTimeoutSeconds = 120;
 
 /// Who may take part in a run whose processes are on several machines.
 struct SecurityOptions {
@@ -71,8 +81,7 @@ struct WorkerCommandOptions {
   int threads = 0;  // 0: not given
   int reconnect_s = kReconnectSeconds;
   bool finish_round = false;
-  std::string devices;  // empty: not given
-  int rank_timeout_s = kRankTimeoutSeconds;
+  RankOptions ranks;
   SecurityOptions security;
 };
 

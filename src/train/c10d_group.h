@@ -27,7 +27,9 @@ class C10dGroup : public RankGroup {
       // By way of a file, which no other user of the machine can write to.
       const auto store = c10::make_intrusive<c10d::FileStore>(place().directory + "/store",
                                                               static_cast<int>(ranks()));
-      backend_ = Make(store, std::chrono::ceil<std::chrono::milliseconds>(place().timeout));
+      const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(place().timeout);
+      store->setTimeout(timeout);
+      backend_ = Make(store, timeout);
     });
   }
 

@@ -12,8 +12,9 @@ namespace {
 
 using Answers = std::vector<StatusOr<RankMessage>>;  // of the other ranks, in order
 
-// When rank 0 has seen that something is wrong, the others soon do.
-constexpr Nanoseconds kGrace = std::chrono::seconds(10);
+// How long the others may take for their words once rank 0's part has failed for want of them. An
+// end or an error of one of them came before that; who has said nothing yet has nothing to say.
+constexpr Nanoseconds kGrace = std::chrono::seconds(1);
 
 bool Stopped(const Status& status) { return status.code() == StatusCode::kCancelled; }
 /// An error that isn't only that of the others.
@@ -115,9 +116,7 @@ class GroupTrainer final : public LocalTrainer {
       if (IsOwn(status))
         return Status(status.code(), fmt::format("{}: {}", others_[i].name, status.message()));
     }
-    for (size_t i = 0; i < answers.size(); ++i) {
-      if (!answers[i].ok()) return Silent(others_[i], answers[i].status());
-    }
+    if (!std::ranges::all_of(answers, &StatusOr<RankMessage>::ok)) return Silent(answers);
     if (!own.ok()) return own;
     for (size_t i = 0; i < answers.size(); ++i) {
       const Status status = AnswerStatus(*answers[i]);
@@ -131,13 +130,20 @@ class GroupTrainer final : public LocalTrainer {
                          rank.name, rank.how_it_ended());
   }
 
-  Status Silent(const RankLink& rank, const Status& why) const {
-    if (why.code() != StatusCode::kDeadlineExceeded)
-      return InternalError("{} of this worker: {}", rank.name, why.message());
+  // All of them: which one keeps the others waiting is not known.
+  Status Silent(const Answers& answers) const {
+    std::vector<std::string_view> names;
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const Status& status = answers[i].status();
+      if (status.code() == StatusCode::kDeadlineExceeded) {
+        names.push_back(others_[i].name);
+      } else if (!status.ok()) {
+        return InternalError("{} of this worker: {}", others_[i].name, status.message());
+      }
+    }
     return InternalError(
-        "{} of this worker does not answer within {} s (--rank-timeout): it is stopped, or its "
-        "device hangs",
-        rank.name, std::chrono::ceil<std::chrono::seconds>(timeout_).count());
+        "no answer from {} of this worker within {} s (--rank-timeout): stopped, or a device hangs",
+        fmt::join(names, ", "), std::chrono::ceil<std::chrono::seconds>(timeout_).count());
   }
 
   const Nanoseconds timeout_;

@@ -30,8 +30,8 @@ struct RankLink {
 ///
 /// The trainer: a round's samples and mean loss are those of all ranks, its last loss and load are
 /// rank 0's own; an evaluation is divided among them. An error of one of them, or its death or
-/// silence for longer than `timeout` after rank 0 is done, is an error that names it, and then of
-/// each later call.
+/// silence for longer than `timeout` after rank 0 is done (a second, where rank 0's part failed
+/// because of it), is an error that names it, and then of each later call.
 StatusOr<std::unique_ptr<LocalTrainer>> CreateGroupTrainer(std::unique_ptr<RankGroup> group,
                                                            std::unique_ptr<LocalTrainer> own,
                                                            std::vector<RankLink> others,

@@ -1,6 +1,5 @@
 // Ranks that meet through NCCL, each with a CUDA device of its own.
 #include <stdlib.h>
-#include <torch/version.h>
 
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
@@ -20,11 +19,11 @@ class NcclGroup final : public C10dGroup<Nccl> {
   Pointer Make(const c10::intrusive_ptr<c10d::Store>& store,
                std::chrono::milliseconds timeout) override {
     // All ranks are on this machine, and NCCL's first words have no key.
-    setenv("NCCL_SOCKET_IFNAME", "lo", /*overwrite=*/0);
-#if TORCH_VERSION_MAJOR < 2
-    // Else Wait does not wait, and no failure would ever be seen.
+    setenv("NCCL_SOCKET_IFNAME", "=lo", /*overwrite=*/0);
+    // Else 1.13's Wait does not wait, and 2.x has a thread that ends the process, without a word
+    // to the coordinator, when a rank is late. Whose name is not known to a version is ignored.
     setenv("NCCL_BLOCKING_WAIT", "1", /*overwrite=*/1);
-#endif
+    setenv("TORCH_NCCL_BLOCKING_WAIT", "1", /*overwrite=*/1);
     timeout_ = timeout;
     const auto options = Nccl::Options::create();
     options->timeout = timeout;

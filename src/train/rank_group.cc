@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "config/rank_devices.h"
 #include "train/rank_backends.h"
-#include "train/rank_devices.h"
 
 namespace interlude {
 namespace {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "config/rank_devices.h"
 #include "images/image_pipeline.h"
 #include "images/mixup.h"
 #include "model/model_parameters.h"
@@ -19,7 +20,6 @@
 #include "train/models.h"
 #include "train/non_finite.h"
 #include "train/own_model.h"
-#include "train/rank_devices.h"
 #include "train/rank_step.h"
 #include "train/schedule.h"
 #include "train/scoring.h"

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <list>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -17,8 +18,8 @@
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
 #include "cli/programs.h"
+#include "config/rank_devices.h"
 #include "train/group_trainer.h"
-#include "train/rank_devices.h"
 #include "train/trainer_factory.h"
 
 namespace interlude {
@@ -27,11 +28,24 @@ namespace {
 
 constexpr int kEndPatienceMs = 5000;
 
+// How it ended, where it does in time.
+std::optional<ChildExit> AwaitEnd(ChildProcess& child) {
+  pollfd ended = {child.pidfd(), POLLIN, 0};
+  poll(&ended, 1, kEndPatienceMs);
+  return child.Reap();
+}
+
 /// The other ranks' processes and what they share; all of it goes together.
 class RankProcesses {
  public:
   ~RankProcesses() {
-    children_.clear();  // killed
+    for (ChildProcess& child : children_) child.Signal(SIGKILL);
+    for (ChildProcess& child : children_) {
+      if (!child.running() || AwaitEnd(child)) continue;
+      LogWarning("{} (process {}) does not end; its device may hang", child.name(), child.pid());
+      // Who waits for its end would hang, too.
+      static_cast<void>(new ChildProcess(std::move(child)));
+    }
     std::error_code ignored;
     if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
   }
@@ -67,6 +81,11 @@ RankMessage Beginning(const RunConfig& config, WorkerId worker, uint32_t workers
           .text = fmt::format("{}\n{}\n{}", devices, place.directory, FormatRunConfig(config))};
 }
 
+StatusOr<RankDevices> DevicesOf(const std::string& text, const RunConfig& config) {
+  INTERLUDE_ASSIGN_OR_RETURN(std::vector<RankDevices> dealt, DealDevices(text, config, 1));
+  return std::move(dealt[0]);
+}
+
 struct Begun {
   RunConfig config;
   uint32_t worker = 0;
@@ -85,7 +104,7 @@ StatusOr<Begun> ReadBeginning(const RankMessage& message) {
   INTERLUDE_ASSIGN_OR_RETURN(begun.config,
                              ParseRunConfig(message.text.substr(second + 1), "rank 0's message"));
   INTERLUDE_ASSIGN_OR_RETURN(begun.place.devices,
-                             RankDevices(message.text.substr(0, first), begun.config.train.device));
+                             DevicesOf(message.text.substr(0, first), begun.config));
   begun.place.rank = static_cast<uint32_t>(message.numbers[3]);
   begun.place.directory = message.text.substr(first + 1, second - first - 1);
   begun.place.timeout = Nanoseconds(static_cast<int64_t>(message.numbers[4]));
@@ -93,9 +112,7 @@ StatusOr<Begun> ReadBeginning(const RankMessage& message) {
 }
 
 std::string HowItEnded(ChildProcess& child) {
-  pollfd ended = {child.pidfd(), POLLIN, 0};
-  poll(&ended, 1, kEndPatienceMs);
-  const auto how = child.Reap();
+  const auto how = AwaitEnd(child);
   return how ? how->ToString() : "it has closed its channel and still runs";
 }
 
@@ -159,9 +176,8 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateRankedTrainer(const RunConfig& con
                                                             WorkerId worker, uint32_t workers,
                                                             int threads,
                                                             const RankOptions& options) {
-  RankPlace place{.timeout = options.timeout};
-  INTERLUDE_ASSIGN_OR_RETURN(place.devices, RankDevices(options.devices, config.train.device));
-  INTERLUDE_RETURN_IF_ERROR(CheckRankBatch(config.train.batch, place.ranks()));
+  RankPlace place{.timeout = std::chrono::seconds(options.timeout_s)};
+  INTERLUDE_ASSIGN_OR_RETURN(place.devices, DevicesOf(options.devices, config));
   if (place.ranks() == 1) {
     RunConfig own_config = config;
     own_config.train.device = place.device();

@@ -3,23 +3,17 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "base/clock.h"
 #include "base/status.h"
+#include "cli/run_options.h"
 #include "config/run_config.h"
 #include "protocol/types.h"
 #include "worker/local_trainer.h"
 
 namespace interlude {
 
-/// What the command line says.
-struct RankOptions {
-  std::string devices;     // train/rank_devices.h; empty: one process, on train.device
-  Nanoseconds timeout{0};  // how long one rank may keep the others waiting
-};
-
-/// The trainer of this worker, with the other ranks behind it, which `threads` are divided among.
+/// The trainer of this worker on `options.devices`, with the other ranks behind it, which `threads`
+/// are divided among.
 /// The ranks end with the trainer, and with this process however that ends. Errors of
 /// CreateTorchTrainer, with the rank in front; InvalidArgument for devices that cannot be.
 StatusOr<std::unique_ptr<LocalTrainer>> CreateRankedTrainer(const RunConfig& config,

@@ -16,10 +16,11 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateModelTrainer(const RunConfig&, Wor
       "-DINTERLUDE_TRAIN=ON");
 }
 
-StatusOr<std::unique_ptr<LocalTrainer>> CreateRankedTrainer(const RunConfig& config,
-                                                            WorkerId worker, uint32_t workers,
-                                                            int threads, const RankOptions&) {
-  return CreateModelTrainer(config, worker, workers, threads);
+StatusOr<std::unique_ptr<LocalTrainer>> CreateRankedTrainer(const RunConfig&, WorkerId, uint32_t,
+                                                            int, const RankOptions&) {
+  return UnimplementedError(
+      "--devices needs LibTorch, which this interlude-worker was built without; build with "
+      "-DINTERLUDE_TRAIN=ON");
 }
 
 int RunRank(int, char**) { return kExitUsage; }

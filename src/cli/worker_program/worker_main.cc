@@ -27,12 +27,9 @@ namespace {
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& config, WorkerId worker,
                                                       uint32_t workers, int threads,
                                                       const RankOptions& ranks) {
-  if (config.model.kind == ModelKind::kSynthetic) {
-    if (!ranks.devices.empty())
-      return InvalidArgumentError("--devices with model.kind = \"synthetic\", which has no device");
-    return CreateSyntheticTrainer(config, worker, workers, threads);
-  }
   if (!ranks.devices.empty()) return CreateRankedTrainer(config, worker, workers, threads, ranks);
+  if (config.model.kind == ModelKind::kSynthetic)
+    return CreateSyntheticTrainer(config, worker, workers, threads);
   return CreateModelTrainer(config, worker, workers, threads);
 }
 
@@ -65,18 +62,17 @@ int Run(const WorkerCommandOptions& options) {
     stop = true;
   });
 
-  const RankOptions ranks{.devices = options.devices,
-                          .timeout = std::chrono::seconds(options.rank_timeout_s)};
-  const TrainerFactory factory = [&ranks](const RunConfig& config, WorkerId worker,
-                                          uint32_t workers, int threads) {
-    return CreateTrainer(config, worker, workers, threads, ranks);
+  const TrainerFactory factory = [&options](const RunConfig& config, WorkerId worker,
+                                            uint32_t workers, int threads) {
+    return CreateTrainer(config, worker, workers, threads, options.ranks);
   };
   const auto outcome =
       RunWorker(*worker_options, factory, SystemClock(), [&stop] { return stop.load(); });
   if (stop) return kExitInterrupted;
   if (!outcome.ok()) {
     const int status = Fail(outcome.status(), kExitFailed);
-    if (!options.devices.empty()) _exit(status);  // a device that hangs would keep the process
+    if (!options.ranks.devices.empty())
+      _exit(status);  // a device that hangs would keep the process
     return status;
   }
   LogInfo("done after {} rounds; the parameters hash to {}", outcome->rounds, outcome->root_hash);
