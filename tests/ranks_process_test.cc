@@ -62,7 +62,7 @@ class RanksProcess : public ::testing::Test {
   std::vector<std::string> Run(const std::string& name,
                                const std::vector<std::string>& more) const {
     std::vector<std::string> command = {
-        INTERLUDE_PROGRAM, "run",   "--workers",          "2", "--threads", "2", "--config",
+        INTERLUDE_PROGRAM, "run",   "--workers",          "2", "--threads", "1", "--config",
         WriteConfig(),     "--dir", scratch_ + "/" + name};
     command.insert(command.end(), more.begin(), more.end());
     return command;

@@ -27,7 +27,7 @@ StatusOr<std::unique_ptr<RankGroup>> CreateRankGroup(RankPlace place) {
 #else
   return UnimplementedError(
       "this interlude-worker was built without what {} devices of kind {} need to work together: "
-      "CMake found {} (README.md says how to build with it)",
+      "CMake found {} (docs/libtorch.md says where it looks)",
       place.ranks(), IsCudaDevice(place.device()) ? "cuda" : place.device(),
       IsCudaDevice(place.device()) ? "neither NCCL nor Gloo" : "no Gloo");
 #endif
