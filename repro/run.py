@@ -9,13 +9,14 @@ Exit status: 0 all expectations are met, 1 one is not, or a run failed, 2 a wron
 import argparse
 import json
 import pathlib
+import signal
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
 
 import results_section  # noqa: E402
-from runner import figures, results, scenario, stage, text  # noqa: E402
+from runner import figures, lines, quota, results, scenario, text  # noqa: E402
 
 
 def own_scenarios():
@@ -45,7 +46,7 @@ def choose(names, quick):
 def verdict(all_results):
     judged = [one["met"] for each in all_results for one in each["expectations"]]
     cases = [case for each in all_results for case in each["cases"]]
-    if any("failed" in each for each in all_results) or False in judged:
+    if any("failed" in case for case in cases) or False in judged:
         return 1
     return 0 if any("figures" in case for case in cases) else 77
 
@@ -54,16 +55,23 @@ def play(options, one):
     def say(line):
         print(f"[{one.mark}] {line}", file=sys.stderr, flush=True)
 
-    try:
-        found = results.play(options.binaries, one, options.quick, options.keep, say)
-    except (stage.CaseFailed, OSError) as error:
-        print(f"{one.title}: failed: {error}", file=sys.stderr)
-        return {"failed": str(error), "expectations": [], "cases": []}
+    found = results.play(options.binaries, one, options.quick, options.keep, say)
     print(f"\n# {one.title}\n\n{text.of(found)}\n", flush=True)
     if options.results:
         options.results.mkdir(parents=True, exist_ok=True)
         (options.results / f"{one.mark}.json").write_text(json.dumps(found, indent=1))
     return found
+
+
+def clear_leftovers():
+    """Of a run of ours that was killed: namespaces and cgroups that bear the id of a process that is no more."""
+    for path in [*pathlib.Path("/run/netns").glob(f"{quota.PREFIX}*"), *quota.CGROUPS.glob(f"{quota.PREFIX}*"),
+                 *quota.CGROUPS.glob(f"cpu/{quota.PREFIX}*")]:
+        if not pathlib.Path(f"/proc/{path.name.split('-')[2]}").exists():
+            try:
+                lines.delete(path.name) if path.parent.name == "netns" else path.rmdir()
+            except OSError:
+                pass  # somebody is in it still
 
 
 def main():
@@ -82,15 +90,21 @@ def main():
     except scenario.ScenarioError as error:
         print(f"interlude repro: {error}", file=sys.stderr)
         return 2
+    # So that what holds processes back is taken away then, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    clear_leftovers()
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
     found = []
     for one in chosen:
         found.append(play(options, one))
-        if options.write and "failed" not in found[-1]:
+        if options.write:
             results_section.replace(options.write, one.mark, text.of(found[-1], plots=True))
     return verdict(found)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

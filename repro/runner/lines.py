@@ -1,10 +1,10 @@
 """Lines between places on one machine: network namespaces joined by tun_link, where the kernel has no netem."""
 
-import os
 import shutil
 import subprocess
 
 from faults.processes import Program
+from runner import quota
 from runner.quota import Missing
 
 
@@ -20,7 +20,7 @@ class Lines:
             raise Missing("the program ip (package iproute2) is missing")
         try:
             for i in range(len(lines) + 1):
-                self._make(f"interlude-repro-{os.getpid()}-{i}")
+                self._make(quota.name_of(i))
             for i, line in enumerate(lines, 1):
                 self._join(binaries, i, line)
         except BaseException:
@@ -63,4 +63,8 @@ class Lines:
             program.process.stdin.close()
             program.end(10)
         for name in self.names:
-            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+            delete(name)
+
+
+def delete(name):
+    subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)

@@ -6,6 +6,7 @@ import time
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 PERIOD_US = 100_000
+PREFIX = "interlude-repro-"  # then the process id, and a number
 
 
 class Missing(Exception):
@@ -58,4 +59,4 @@ class Quota:
 
 
 def name_of(number):
-    return f"interlude-repro-{os.getpid()}-{number}"
+    return f"{PREFIX}{os.getpid()}-{number}"

@@ -12,7 +12,7 @@ MOST_FINDINGS = 4
 
 
 def play(binaries, scenario, quick, keep, say):
-    """The results; a case that the machine does not allow says why it was left out."""
+    """The results; a case that the machine does not allow, or whose run fails, says so, and the others go on."""
     needed, there = machine.memory_needed(scenario), machine.memory_available()
     scratch = pathlib.Path(tempfile.mkdtemp(prefix=f"interlude-repro-{scenario.mark}-", dir=keep))
     results = {"mark": scenario.mark, "title": scenario.title, "facts": scenario.facts, "field": scenario.field,
@@ -45,6 +45,9 @@ def _play(binaries, case, directory, say):
     except Missing as missing:
         say(f"{case.name}: left out: {missing}")
         return {"left_out": str(missing)}
+    except stage.CaseFailed as failed:
+        say(f"{case.name}: failed: {failed}")
+        return {"failed": str(failed).split(":")[0]}
     found = figures.Figures(binaries, case, directory)
     limited = case.scenario.limited()
     result = {"figures": found.all(), "phases": found.phases(), "findings": [

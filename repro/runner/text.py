@@ -63,8 +63,9 @@ def expectations_table(results):
 def findings(results):
     lines = []
     for case in results["cases"]:
-        if "left_out" in case:
-            lines.append(f"*{name_of(case)}*: left out: {case['left_out']}.")
+        if "figures" not in case:
+            lines.append(f"*{name_of(case)}*: " + (f"left out: {case['left_out']}." if "left_out" in case else
+                                                   f"**failed**: {case['failed']}."))
         elif case["findings"]:
             lines.append(f"What the report of *{name_of(case)}* finds:\n")
             lines += [f"- {finding['text']}" for finding in case["findings"]]
