@@ -3,7 +3,13 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS interlude interlude-worker)
+install(TARGETS interlude interlude-worker tun_link)
+# interlude repro: its runner and scenarios look for each other as in a checkout.
+install(TARGETS interlude_held_models DESTINATION lib)
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/repro" "${CMAKE_SOURCE_DIR}/tools" "${CMAKE_SOURCE_DIR}/examples"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/interlude"
+        FILES_MATCHING REGEX "/(repro/[a-z0-9_]+\\.(py|toml)|repro/runner/[a-z_]+\\.py|tools/results_section\\.py|tools/faults/[a-z_]+\\.py|examples/synthetic\\.toml)$"
+        PATTERN "*_test.py" EXCLUDE)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/interlude" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 

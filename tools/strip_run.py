@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Copies a run database without what names the machines it was recorded on, and as small as it gets.
 
-Usage: strip_run.py FROM TO. Hosts become host-1, host-2, ..., also in the texts of events; whatever else looks like a
-path or an address is named, and nothing is written.
+Usage: strip_run.py FROM TO. Hosts become host-1, host-2, ..., also in the texts of events, and of a plug-in's path the
+name is left; whatever else looks like a path or an address is named, and nothing is written.
 """
 
 import pathlib
@@ -12,6 +12,8 @@ import sqlite3
 import sys
 
 NAMES_A_PLACE = re.compile(r"/(?:home|root|tmp|work|mnt|var|opt|srv)\b|\b\d{1,3}(?:\.\d{1,3}){3}\b")
+
+PLUGIN = re.compile(r"""(plugin = ["'])[^"'\n]*/([^"'\n]*)""")
 
 
 def texts(database):
@@ -30,6 +32,8 @@ def strip(database):
         name = "host-%d" % number
         database.execute("UPDATE workers SET host = ? WHERE host = ?", (name, host))
         database.execute("UPDATE events SET text = replace(text, ?, ?)", (host, name))
+    for key, text in database.execute("SELECT key, value FROM meta WHERE value LIKE '%plugin%'").fetchall():
+        database.execute("UPDATE meta SET value = ? WHERE key = ?", (PLUGIN.sub(r"\1\2", text), key))
     database.commit()
     database.execute("PRAGMA journal_mode = DELETE")
     database.execute("PRAGMA page_size = 1024")

@@ -39,7 +39,9 @@ Status Prepare(const ChildSpec& spec, Prepared& prepared) {
   prepared.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (prepared.null_fd < 0) return ErrnoError(errno, "cannot open /dev/null");
   prepared.log_fd =
-      open(spec.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+      spec.log_path.empty()
+          ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+          : open(spec.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
   if (prepared.log_fd < 0) {
     return ErrnoError(errno, fmt::format("cannot write {}'s log {}", spec.name, spec.log_path));
   }

@@ -18,7 +18,8 @@ namespace interlude {
 struct ChildSpec {
   std::string name;                    // "worker 3", for messages
   std::vector<std::string> arguments;  // [0] is the program's path
-  std::string log_path;                // stderr, and stdout without stdout_fd; emptied first
+  std::string log_path;                // stderr, and stdout without stdout_fd; emptied first.
+                                       // Empty: the parent's stderr
   int stdout_fd = -1;                  // what stdout becomes; -1: the log
   int inherited_fd = -1;               // stays open in the child under the same number; -1: none
 };

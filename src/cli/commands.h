@@ -21,5 +21,6 @@ void AddJournalCommand(CLI::App& app, Action& chosen);      // journal_command.c
 void AddModelCommand(CLI::App& app, Action& chosen);        // model_command.cc
 void AddKeysCommand(CLI::App& app, Action& chosen);         // keys_command.cc
 void AddDoctorCommand(CLI::App& app, Action& chosen);       // doctor_command.cc
+void AddReproCommand(CLI::App& app, Action& chosen);        // repro_command.cc
 
 }  // namespace interlude

@@ -76,6 +76,15 @@ TEST_F(OptionsTest, ReadsWhatARunNeeds) {
   EXPECT_TRUE(run_.quiet);
 }
 
+TEST_F(OptionsTest, DevicesAreANumberOrAListAndTheTimeoutHasADefault) {
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--devices", "2"}), 43);
+  EXPECT_EQ(worker_.ranks.devices, "2");
+  EXPECT_EQ(worker_.ranks.timeout_s, kRankTimeoutSeconds);
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--devices", "2", "--rank-timeout", "0"}),
+            kExitUsage);
+  EXPECT_THAT(error_, HasSubstr("--rank-timeout"));
+}
+
 TEST_F(OptionsTest, AMissingOptionIsAUsageErrorThatNamesIt) {
   EXPECT_EQ(Run({"run", "--workers", "3", "--dir", "d"}), kExitUsage);
   EXPECT_THAT(error_, HasSubstr("--config is required"));
@@ -116,10 +125,13 @@ TEST_F(OptionsTest, AWorkersCommandGivesTheSameOptions) {
   EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--id", "0", "--threads", "2"}), 43);
   EXPECT_THAT(WorkerCommand("/bin/w", worker_),
               ElementsAre("/bin/w", "--coordinator", "h:1", "--id", "0", "--threads", "2"));
-  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--reconnect-for", "5", "--finish-round"}), 43);
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--devices", "cuda:0,cuda:1", "--rank-timeout",
+                 "9", "--reconnect-for", "5", "--finish-round"}),
+            43);
   EXPECT_THAT(WorkerCommand("w", worker_),
-              ElementsAre("w", "--coordinator", "h:1", "--id", "0", "--threads", "2",
-                          "--reconnect-for", "5", "--finish-round"));
+              ElementsAre("w", "--coordinator", "h:1", "--id", "0", "--threads", "2", "--devices",
+                          "cuda:0,cuda:1", "--rank-timeout", "9", "--reconnect-for", "5",
+                          "--finish-round"));
   EXPECT_THAT(WorkerCommand("w", {.coordinator = "h:1"}), ElementsAre("w", "--coordinator", "h:1"));
   EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--keys", "some keys"}), 43);
   EXPECT_THAT(WorkerCommand("w", {.coordinator = "h:1", .security = worker_.security}),

@@ -12,6 +12,7 @@
 #include "cli/programs.h"
 #include "cli/run_options.h"
 #include "cli/supervisor.h"
+#include "config/rank_devices.h"
 #include "model/model_parameters.h"
 #include "model/pretrained.h"
 
@@ -23,6 +24,7 @@ struct Prepared {
   std::string own_program;
   std::string worker_program;
   std::string log_directory;
+  std::vector<std::string> devices;  // each worker's --devices; none without --devices
 };
 
 // The workers are on this machine, so the file has to be, unless the run has its base already.
@@ -40,6 +42,18 @@ Status CheckModelFile(const ModelConfig& model) {
   std::error_code error;
   if (model.file.empty() || std::filesystem::is_regular_file(model.file, error)) return OkStatus();
   return NotFoundError("model.file = {} is no file", model.file);
+}
+
+StatusOr<std::vector<std::string>> WorkerDevices(const RunOptions& options,
+                                                 const RunConfig& config) {
+  std::vector<std::string> texts;
+  if (options.ranks.devices.empty()) return texts;
+  INTERLUDE_ASSIGN_OR_RETURN(
+      const std::vector<RankDevices> dealt,
+      DealDevices(options.ranks.devices, config, static_cast<uint32_t>(options.workers)));
+  for (const RankDevices& devices : dealt)
+    texts.push_back(fmt::format("{}", fmt::join(devices, ",")));
+  return texts;
 }
 
 // Everything that can be wrong is found here, before a process is started.
@@ -61,6 +75,7 @@ StatusOr<Prepared> Prepare(const RunOptions& options) {
   INTERLUDE_RETURN_IF_ERROR(CheckWorkersData(options, prepared.config));
   INTERLUDE_RETURN_IF_ERROR(CheckPretrained(prepared.config.model, options.directory));
   INTERLUDE_RETURN_IF_ERROR(CheckModelFile(prepared.config.model));
+  INTERLUDE_ASSIGN_OR_RETURN(prepared.devices, WorkerDevices(options, prepared.config));
   INTERLUDE_RETURN_IF_ERROR(CheckRunDirectory(options.directory));
   INTERLUDE_ASSIGN_OR_RETURN(prepared.own_program, OwnProgram());
   INTERLUDE_ASSIGN_OR_RETURN(prepared.worker_program, WorkerProgram(options.worker_program));
@@ -96,15 +111,17 @@ SupervisionPlan MakePlan(const RunOptions& options, const Prepared& prepared) {
   plan.coordinator_command = [options, program = prepared.own_program](int ready_fd) {
     return CoordinatorCommand(options, program, ready_fd);
   };
-  plan.worker_command = [program = prepared.worker_program, threads, data = options.data](
-                            uint32_t worker, const std::string& address) {
-    return WorkerCommand(
-        program,
-        {.coordinator = address,
-         .id = static_cast<int>(worker),
-         .threads = threads,
-         .reconnect_s = 0,
-         .data = data.empty() ? "" : data.at(worker)});  // nobody would start the coordinator again
+  plan.worker_command = [prepared, threads, data = options.data,
+                         rank_timeout = options.ranks.timeout_s](uint32_t worker,
+                                                                 const std::string& address) {
+    WorkerCommandOptions command{.coordinator = address,
+                                 .id = static_cast<int>(worker),
+                                 .threads = threads,
+                                 .reconnect_s = 0,  // nobody would start the coordinator again
+                                 .ranks = {.timeout_s = rank_timeout}};
+    if (!data.empty()) command.data = data.at(worker);
+    if (!prepared.devices.empty()) command.ranks.devices = prepared.devices[worker];
+    return WorkerCommand(prepared.worker_program, command);
   };
   plan.notice = [](const std::string& message) { fmt::print(stderr, "\n{}\n", message); };
   return plan;
@@ -133,6 +150,10 @@ void AddRunCommand(CLI::App& app, Action& chosen) {
       app.add_subcommand("run", "Train here: one coordinator and N workers as child processes");
   AddRunOptions(*command, *options);
   AddListenOption(*command, options->listen)->capture_default_str();
+  AddRankOptions(
+      *command, options->ranks,
+      "N: each worker is a process on each of N devices, and no two workers share a GPU; "
+      "LIST: all devices, such as cuda:0,cuda:1,cuda:2,cuda:3, dealt out to the workers");
   command
       ->add_option("--worker-program", options->worker_program,
                    "Start this program as each worker, one with models of your own; without it "

@@ -142,6 +142,15 @@ void AddSecurityOptions(CLI::App& app, SecurityOptions& options) {
       ->excludes(keys);
 }
 
+void AddRankOptions(CLI::App& app, RankOptions& options, const std::string& devices_help) {
+  app.add_option("--devices", options.devices, devices_help)->type_name("N|LIST");
+  app.add_option("--rank-timeout", options.timeout_s,
+                 "With --devices: how long one process of a worker may keep its others waiting")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 86'400).description(""))
+      ->capture_default_str();
+}
+
 CLI::Option* AddCoordinatorOption(CLI::App& app, std::string& coordinator,
                                   const std::string& help) {
   return app.add_option("--coordinator", coordinator, help)
@@ -164,6 +173,9 @@ void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
                  "set is on this machine, if not in data.directory")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory.description(""));
+  AddRankOptions(app, options.ranks,
+                 "Train with a process on each of these devices, such as cuda:0,cuda:1, or on so "
+                 "many; they share each batch");
   app.add_option("--reconnect-for", options.reconnect_s,
                  "How long to try to come back when the coordinator is lost; 0: not at all")
       ->type_name("SECONDS")
@@ -182,6 +194,10 @@ std::vector<std::string> WorkerCommand(const std::string& program,
   if (options.threads > 0)
     command.insert(command.end(), {"--threads", std::to_string(options.threads)});
   if (!options.data.empty()) command.insert(command.end(), {"--data", options.data});
+  if (!options.ranks.devices.empty())
+    command.insert(command.end(), {"--devices", options.ranks.devices});
+  if (options.ranks.timeout_s != kRankTimeoutSeconds)
+    command.insert(command.end(), {"--rank-timeout", std::to_string(options.ranks.timeout_s)});
   if (options.reconnect_s != kReconnectSeconds)
     command.insert(command.end(), {"--reconnect-for", std::to_string(options.reconnect_s)});
   if (options.finish_round) command.emplace_back("--finish-round");

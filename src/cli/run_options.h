@@ -28,6 +28,18 @@ CLI::Option* AddSettingsOption(CLI::App& app, std::vector<std::string>& settings
 /// ParseRunConfig's errors.
 StatusOr<RunConfig> LoadRunConfig(const ConfigOptions& options);
 
+/// How long one process of a worker may keep the others waiting when it is not told.
+inline constexpr int kRankTimeoutSeconds = 120;
+
+/// Workers of several processes, one for each device.
+struct RankOptions {
+  std::string devices;  // config/rank_devices.h; empty: one process, on train.device
+  int timeout_s = kRankTimeoutSeconds;
+};
+
+/// --devices --rank-timeout
+void AddRankOptions(CLI::App& app, RankOptions& options, const std::string& devices_help);
+
 /// What `run` and `coordinator` have in common.
 struct RunOptions {
   int workers = 0;
@@ -39,6 +51,7 @@ struct RunOptions {
   int threads = 0;                // 0: not given
   bool quiet = false;
   std::string worker_program;  // of `run`; empty: interlude-worker
+  RankOptions ranks;           // of `run`, of all workers together
 };
 
 /// --workers --config --set --dir --threads --http --quiet
@@ -70,12 +83,15 @@ struct WorkerCommandOptions {
   int reconnect_s = kReconnectSeconds;
   bool finish_round = false;
   std::string data;  // directory; empty: the configuration's
+  RankOptions ranks;
   SecurityOptions security;
 };
 
 /// --coordinator
 CLI::Option* AddCoordinatorOption(CLI::App& app, std::string& coordinator, const std::string& help);
-/// --coordinator --id --threads --data --reconnect-for --finish-round --keys --insecure
+/// --coordinator --id --threads --data --devices --rank-timeout --reconnect-for --finish-round
+/// --keys
+/// --insecure
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
 /// The command line of `program` that gives these options.
 std::vector<std::string> WorkerCommand(const std::string& program,

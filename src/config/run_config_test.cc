@@ -113,8 +113,9 @@ TEST(ParseRunConfig, NamesTheTypeOfAValueOfAnother) {
             "x.toml:2:10");
   EXPECT_EQ(ErrorOf("[round]\nerror_feedback = 1\n"),
             "round.error_feedback must be true or false, not an integer at x.toml:2:18");
-  EXPECT_EQ(ErrorOf("[round]\ncodec = 4\n"),
-            "round.codec must be a string, \"q4\", \"fp32\" or \"q8\", not an integer at x.toml:2:9");
+  EXPECT_EQ(
+      ErrorOf("[round]\ncodec = 4\n"),
+      "round.codec must be a string, \"q4\", \"fp32\" or \"q8\", not an integer at x.toml:2:9");
   EXPECT_THAT(ErrorOf("[round.codec]\n"), HasSubstr("not a table"));
 }
 

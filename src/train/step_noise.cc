@@ -20,8 +20,9 @@ void StepNoise::SeedLibTorch() {
   seeded_libtorch_ = true;
 }
 
-uint64_t StepSeed(uint64_t seed, uint32_t worker, uint64_t step) {
-  return Mix64(Mix64(Mix64(seed) ^ worker) ^ step);
+uint64_t StepSeed(uint64_t seed, uint32_t worker, uint64_t step, uint32_t rank) {
+  const uint64_t first = Mix64(Mix64(Mix64(seed) ^ worker) ^ step);
+  return rank == 0 ? first : Mix64(first ^ rank);
 }
 
 }  // namespace interlude

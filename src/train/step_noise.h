@@ -27,7 +27,8 @@ class StepNoise {
   bool seeded_libtorch_ = false;
 };
 
-/// For the local step `step` of worker `worker` in a run of seed `seed`.
-uint64_t StepSeed(uint64_t seed, uint32_t worker, uint64_t step);
+/// For the local step `step` of worker `worker` in a run of seed `seed`; each rank of a worker has
+/// its own.
+uint64_t StepSeed(uint64_t seed, uint32_t worker, uint64_t step, uint32_t rank = 0);
 
 }  // namespace interlude

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "config/rank_devices.h"
 #include "images/class_list.h"
 #include "images/image_pipeline.h"
 #include "images/mixup.h"
@@ -20,6 +21,7 @@
 #include "train/models.h"
 #include "train/non_finite.h"
 #include "train/own_model.h"
+#include "train/rank_step.h"
 #include "train/schedule.h"
 #include "train/scoring.h"
 #include "train/shard.h"
@@ -59,13 +61,15 @@ NamedMemory NameImages(const DataPart& part) {
 class TorchTrainer final : public LocalTrainer {
  public:
   TorchTrainer(const RunConfig& config, const TrainDevice& device, Layout layout, OpenedModel model,
-               std::unique_ptr<ImagePipeline> pictures, ShardedOrder order, uint32_t worker)
+               std::unique_ptr<ImagePipeline> pictures, ShardedOrder order, uint32_t worker,
+               RankGroup* ranks)
       : config_(config),
         device_(device),
         pictures_(std::move(pictures)),
         data_names_{NameImages(pictures_->data().train), NameImages(pictures_->data().test)},
         order_(std::move(order)),
         worker_(worker),
+        ranks_(ranks),
         parameters_(std::move(layout), device),
         optimizer_(CreateLocalOptimizer(config.train, model.tensors, parameters_)),
         model_(BindModel(config.model, std::move(model), parameters_)) {}
@@ -112,27 +116,50 @@ class TorchTrainer final : public LocalTrainer {
   StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
     if (part >= parts)
       return InvalidArgumentError("part {} of {} parts of the test set", part, parts);
-    if (IsLocal(config_.data)) return WithoutExceptions([&] { return Score(0, 1); });
-    return WithoutExceptions([&] { return Score(part, parts); });
+    if (IsLocal(config_.data)) {
+      part = 0;
+      parts = 1;
+    }
+    return WithoutExceptions([&]() -> StatusOr<EvaluationResult> {
+      INTERLUDE_RETURN_IF_ERROR(TakeParameters());
+      return Score(part + parts * rank(), parts * ranks());
+    });
   }
 
  private:
   StatusOr<TrainResult> Train(const TrainRequest& request, const StepCallback& on_step) {
+    INTERLUDE_RETURN_IF_ERROR(TakeParameters());
     TrainResult result;
+    bool go_on = true;
     for (uint32_t done = 0; done < request.local_steps; ++done) {
       const uint64_t step = request.first_step + done;
-      INTERLUDE_ASSIGN_OR_RETURN(const double loss, Step(step, request.round));
+      INTERLUDE_ASSIGN_OR_RETURN(const double loss, Step(step, request.round, go_on));
       result.samples += config_.train.batch;
       result.mean_loss += (loss - result.mean_loss) / (done + 1);  // all batches are of one size
       result.last_loss = loss;
-      if (on_step && !on_step(done + 1, loss)) {
-        return CancelledError("training stopped after local step {} of round {}", step,
-                              request.round);
-      }
+      go_on = !on_step || on_step(done + 1, loss);
+      // Several ranks stop in their next step, all at the same one, or at the round's end.
+      if (!go_on && ranks_ == nullptr) return Stopped(step, request.round);
     }
     INTERLUDE_RETURN_IF_ERROR(CheckParameters(request));
-    result.load = LoadSince(result.samples);
+    if (ranks_ != nullptr) {
+      INTERLUDE_RETURN_IF_ERROR(CheckSameParameters(*ranks_, parameters_.values(), request.round));
+    }
+    if (!go_on) return Stopped(request.first_step + request.local_steps - 1, request.round);
+    result.load = LoadSince(result.samples / ranks());
     return result;
+  }
+
+  static Status Stopped(uint64_t step, uint32_t round) {
+    return CancelledError("training stopped after local step {} of round {}", step, round);
+  }
+
+  uint32_t rank() const { return ranks_ == nullptr ? 0 : ranks_->rank(); }
+  uint32_t ranks() const { return ranks_ == nullptr ? 1 : ranks_->ranks(); }
+
+  // The worker's own, which is rank 0, has written to its parameters alone.
+  Status TakeParameters() {
+    return ranks_ == nullptr ? OkStatus() : ranks_->Broadcast(parameters_.values());
   }
 
   LoadFigures LoadSince(uint64_t samples) {
@@ -143,12 +170,18 @@ class TorchTrainer final : public LocalTrainer {
   }
 
   // One local step; returns the loss of its batch, which was computed before the update. A loss
-  // that is not finite leaves the parameters as they are.
-  StatusOr<double> Step(uint64_t step, uint32_t round) {
+  // that is not finite leaves the parameters as they are. `go_on` is this rank's wish.
+  StatusOr<double> Step(uint64_t step, uint32_t round, bool go_on) {
     INTERLUDE_ASSIGN_OR_RETURN(Batch batch, TrainingBatch(step));
     if (config_.augment.mixup > 0) batch = Mixed(batch, step);
-    StepNoise noise(StepSeed(config_.seed, worker_, step));
-    const double loss = ComputeGradient(config_.train, *model_, batch, parameters_, &noise);
+    StepNoise noise(StepSeed(config_.seed, worker_, step, rank()));
+    double loss = ComputeGradient(config_.train, *model_, batch, parameters_, &noise);
+    if (ranks_ != nullptr) {
+      INTERLUDE_ASSIGN_OR_RETURN(const StepState all, AgreeOnStep(*ranks_, parameters_.gradient(),
+                                                                  {.loss = loss, .go_on = go_on}));
+      if (!all.go_on) return Stopped(step - 1, round);
+      loss = all.loss;
+    }
     if (!std::isfinite(loss)) return NonFiniteLoss(loss, step, round);
     if (config_.train.clip_norm > 0) ClipGradient(parameters_.gradient(), config_.train.clip_norm);
     optimizer_->Step(LearningRate(config_.train, config_.total_steps(), step));
@@ -166,7 +199,9 @@ class TorchTrainer final : public LocalTrainer {
     const uint64_t ahead = step + pictures_->config().prefetch;
     for (; next_request_ <= std::max(step, std::min(ahead, config_.total_steps() - 1));
          ++next_request_) {
-      const std::span<const uint32_t> samples = order_.Batch(next_request_);
+      const std::span<const uint32_t> batch = order_.Batch(next_request_);
+      const size_t part = batch.size() / ranks();
+      const std::span<const uint32_t> samples = batch.subspan(part * rank(), part);
       loader.Request({.epoch = next_request_ / order_.steps_per_epoch(),
                       .samples = {samples.begin(), samples.end()}});
     }
@@ -276,6 +311,7 @@ class TorchTrainer final : public LocalTrainer {
   const std::array<NamedMemory, 2> data_names_;
   ShardedOrder order_;
   const uint32_t worker_;
+  RankGroup* const ranks_;     // null: there is but one
   uint64_t next_step_ = 0;     // expected, if steps follow one another
   uint64_t next_request_ = 0;  // the first step whose batch wasn't asked for yet
   LoaderCounters loaded_;      // when the last round's training ended
@@ -286,7 +322,10 @@ class TorchTrainer final : public LocalTrainer {
 };
 
 StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, const TrainDevice& device,
-                                               uint32_t worker, uint32_t workers, int threads) {
+                                               uint32_t worker, uint32_t workers, int threads,
+                                               RankGroup* ranks) {
+  if (ranks != nullptr)
+    INTERLUDE_RETURN_IF_ERROR(CheckRankBatch(config.train.batch, ranks->ranks()));
   INTERLUDE_ASSIGN_OR_RETURN(OpenedModel model, OpenModel(config, device));
   INTERLUDE_ASSIGN_OR_RETURN(Layout layout, LayoutOf(model.tensors, config.round.chunk_params));
   const bool is_local = IsLocal(config.data);
@@ -298,8 +337,9 @@ StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, const Tr
       ShardedOrder order,
       ShardedOrder::Create(pictures->data().train.size(), config.train.batch, seen.seed,
                            is_local ? 0 : worker, is_local ? 1 : workers));
-  auto trainer = std::make_unique<TorchTrainer>(config, device, std::move(layout), std::move(model),
-                                                std::move(pictures), std::move(order), worker);
+  auto trainer =
+      std::make_unique<TorchTrainer>(config, device, std::move(layout), std::move(model),
+                                     std::move(pictures), std::move(order), worker, ranks);
   INTERLUDE_RETURN_IF_ERROR(trainer->Initialize());
   return std::unique_ptr<LocalTrainer>(std::move(trainer));
 }
@@ -307,13 +347,14 @@ StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, const Tr
 }  // namespace
 
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTorchTrainer(const RunConfig& config, uint32_t worker,
-                                                           uint32_t workers, int threads) {
+                                                           uint32_t workers, int threads,
+                                                           RankGroup* ranks) {
   return WithoutExceptions([&]() -> StatusOr<std::unique_ptr<LocalTrainer>> {
     INTERLUDE_ASSIGN_OR_RETURN(const TrainDevice device, FindTrainDevice(config.train.device));
     // On a device some operators (pooling's gradient) know only one way, and nobody knows which
     // ones a model has that isn't ours.
     SetUpTorch(threads, device.device.is_cpu() && IsMadeHere(config.model.kind));
-    return Create(config, device, worker, workers, threads);
+    return Create(config, device, worker, workers, threads, ranks);
   });
 }
 

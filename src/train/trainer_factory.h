@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "config/run_config.h"
+#include "train/rank_group.h"
 #include "worker/local_trainer.h"
 
 namespace interlude {
@@ -27,7 +28,15 @@ namespace interlude {
 /// the data set (images/data_set.h) and, where it is there, the pretrained model
 /// (model/pretrained.h); InvalidArgument where model and data do not fit together, the batch
 /// exceeds a worker's share, or config.model.kind is kSynthetic.
+///
+/// With `ranks`, which outlives it, it is one of several trainers of one worker, which all do the
+/// same at the same time: TrainRound and Evaluate begin with rank 0's parameters, and each rank
+/// takes an equal part of every batch and of the test set. The parameters of all are the same bits
+/// after a round, which is checked (DataLoss); samples and mean loss are those of all, scores and
+/// load its own; a stop that any rank asks for is known to all after the next step's gradient.
+/// InvalidArgument where the batch cannot be divided among them. Memory: as above, for each.
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTorchTrainer(const RunConfig& config, uint32_t worker,
-                                                           uint32_t workers, int threads);
+                                                           uint32_t workers, int threads,
+                                                           RankGroup* ranks = nullptr);
 
 }  // namespace interlude

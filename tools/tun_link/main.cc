@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <sstream>
 
 #include "base/clock.h"
@@ -39,9 +40,9 @@ constexpr char kCommands[] =
 
 class Link {
  public:
-  Link(int first, int second, const LineSettings& settings, uint64_t seed)
+  Link(int first, int second, const LineSettings& there, const LineSettings& back, uint64_t seed)
       : descriptors_{first, second},
-        lines_{DelayLine(settings, Mix64(seed)), DelayLine(settings, Mix64(seed + 1))} {}
+        lines_{DelayLine(there, Mix64(seed)), DelayLine(back, Mix64(seed + 1))} {}
 
   /// Until stdin ends.
   void Run() {
@@ -193,12 +194,16 @@ int Main(int argc, char** argv) {
   CLI::App app("Joins two network namespaces by a line with a delay, a rate and losses.");
   std::string ends[2];
   double delay_ms = 0, queue_ms = 50;
+  std::optional<double> back_rate_mbit;
   uint64_t seed = 1;
   LineSettings settings;
   app.add_option("first", ends[0], "NAMESPACE:DEVICE:ADDRESS")->required();
   app.add_option("second", ends[1], "NAMESPACE:DEVICE:ADDRESS")->required();
   app.add_option("--delay-ms", delay_ms, "One way")->check(CLI::Range(0.0, 1e5));
   app.add_option("--rate-mbit", settings.rate_mbit, "Of each direction; 0: no limit")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--back-rate-mbit", back_rate_mbit,
+                 "From the second end to the first, where that is another")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--queue-ms", queue_ms, "Longest wait for a turn")->check(CLI::Range(0.0, 1e5));
   app.add_option("--loss", settings.loss, "Probability")->check(CLI::Range(0.0, 1.0));
@@ -218,8 +223,10 @@ int Main(int argc, char** argv) {
     }
     descriptors[i] = *device;
   }
+  LineSettings back = settings;
+  back.rate_mbit = back_rate_mbit.value_or(settings.rate_mbit);
   prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; packets are due to the microsecond
-  Link(descriptors[0], descriptors[1], settings, seed).Run();
+  Link(descriptors[0], descriptors[1], settings, back, seed).Run();
   return 0;
 }
 

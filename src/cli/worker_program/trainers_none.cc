@@ -1,3 +1,5 @@
+#include "cli/exit_codes.h"
+#include "cli/worker_program/ranks.h"
 #include "cli/worker_program/trainers.h"
 
 namespace interlude {
@@ -13,6 +15,15 @@ StatusOr<std::unique_ptr<LocalTrainer>> CreateModelTrainer(const RunConfig&, Wor
       "\"synthetic\"; build with "
       "-DINTERLUDE_TRAIN=ON");
 }
+
+StatusOr<std::unique_ptr<LocalTrainer>> CreateRankedTrainer(const RunConfig&, WorkerId, uint32_t,
+                                                            int, const RankOptions&) {
+  return UnimplementedError(
+      "--devices needs LibTorch, which this interlude-worker was built without; build with "
+      "-DINTERLUDE_TRAIN=ON");
+}
+
+int RunRank(int, char**) { return kExitUsage; }
 
 StatusOr<std::unique_ptr<Predictor>> CreateModelPredictor(const RunConfig&, const DataFacts&, int) {
   return UnimplementedError(

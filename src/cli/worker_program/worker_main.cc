@@ -1,6 +1,7 @@
 // The `interlude-worker` program, and that of a worker with models of its own: joins a coordinator
 // and trains what it says.
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "cli/stop_signals.h"
 #include "cli/worker_program/evaluate.h"
 #include "cli/worker_program/predict.h"
+#include "cli/worker_program/ranks.h"
 #include "cli/worker_program/trainers.h"
 #include "interlude/worker.h"
 #include "worker/synthetic_trainer.h"
@@ -23,9 +25,12 @@ namespace interlude {
 namespace {
 
 StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& of_run,
-                                                      const std::string& data, WorkerId worker,
-                                                      uint32_t workers, int threads) {
-  INTERLUDE_ASSIGN_OR_RETURN(const RunConfig config, WithOwnData(of_run, data));
+                                                      const WorkerCommandOptions& options,
+                                                      WorkerId worker, uint32_t workers,
+                                                      int threads) {
+  INTERLUDE_ASSIGN_OR_RETURN(const RunConfig config, WithOwnData(of_run, options.data));
+  if (!options.ranks.devices.empty())
+    return CreateRankedTrainer(config, worker, workers, threads, options.ranks);
   if (config.model.kind == ModelKind::kSynthetic)
     return CreateSyntheticTrainer(config, worker, workers, threads);
   return CreateModelTrainer(config, worker, workers, threads);
@@ -60,14 +65,19 @@ int Run(const WorkerCommandOptions& options) {
     stop = true;
   });
 
-  const auto outcome = RunWorker(
-      *worker_options,
-      [&options](const RunConfig& config, WorkerId worker, uint32_t workers, int threads) {
-        return CreateTrainer(config, options.data, worker, workers, threads);
-      },
-      SystemClock(), [&stop] { return stop.load(); });
+  const TrainerFactory factory = [&options](const RunConfig& config, WorkerId worker,
+                                            uint32_t workers, int threads) {
+    return CreateTrainer(config, options, worker, workers, threads);
+  };
+  const auto outcome =
+      RunWorker(*worker_options, factory, SystemClock(), [&stop] { return stop.load(); });
   if (stop) return kExitInterrupted;
-  if (!outcome.ok()) return Fail(outcome.status(), kExitFailed);
+  if (!outcome.ok()) {
+    const int status = Fail(outcome.status(), kExitFailed);
+    if (!options.ranks.devices.empty())
+      _exit(status);  // a device that hangs would keep the process
+    return status;
+  }
   LogInfo("done after {} rounds; the parameters hash to {}", outcome->rounds, outcome->root_hash);
   return kExitOk;
 }
@@ -99,6 +109,7 @@ int interlude::WorkerMain(int argc, char** argv) {
   PrepareProcess(argv);
   if (argc > 1 && std::string_view(argv[1]) == "evaluate") return Evaluate(argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "predict") return Predict(argc - 1, argv + 1);
+  if (argc > 1 && std::string_view(argv[1]) == "rank") return RunRank(argc - 1, argv + 1);
   CLI::App app{"One worker of a run; the coordinator tells it what to train.", "interlude-worker"};
   interlude::WorkerCommandOptions options;
   interlude::AddWorkerOptions(app, options);
