@@ -122,6 +122,20 @@ TEST_F(LocalDataProcess, WorkersTrainOnTheirOwnAndOnlyCountsAndNamesOfClassesLea
   EXPECT_THAT(score.output(), HasSubstr("10 test samples"));
 }
 
+#ifdef INTERLUDE_HAS_GLOO
+TEST_F(LocalDataProcess, DevicesOfOneWorkerShareItsPicturesAndEachIsScoredOnce) {
+  Arguments arguments = Sites();
+  arguments.insert(arguments.end(), {"--devices", "2", "--set", "round.evaluate_every=2"});
+  Process run = Run(arguments);
+  ASSERT_EQ(run.AwaitExit(), kExitOk) << run.output();
+  const auto database = RunDatabase::OpenReadOnly(directory_ + "/run.db").value();
+  for (const EvaluationRecord& evaluation : database->Evaluations().value())
+    EXPECT_EQ(evaluation.samples, 19u);
+  for (const WorkerRoundRecord& part : database->WorkerRounds().value())
+    EXPECT_EQ(part.samples, 40u);
+}
+#endif
+
 TEST_F(LocalDataProcess, AFileThatCannotBeReadIsNamedInItsWorkersLogAlone) {
   for (int i = 1; i < 20; i += 2) Write(fmt::format("ward1/train/gray/jane-doe-{}.jpg", i), "-");
   Process run = Run(Sites());
