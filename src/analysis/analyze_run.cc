@@ -241,6 +241,7 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
     const auto facts = ReadDataFacts(classes->second, "");
     if (facts.ok()) run.class_names = facts->classes;
   }
+  INTERLUDE_ASSIGN_OR_RETURN(run.class_counts, database.ClassCounts());
   INTERLUDE_ASSIGN_OR_RETURN(run.events, database.Events());
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<WorkerRecord> workers, database.Workers());
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<RoundRecord> rounds, database.Rounds());

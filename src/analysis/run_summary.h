@@ -125,6 +125,8 @@ struct RunSummary {
   std::vector<EvaluationRecord> evaluations;
   EvaluationRecord final_evaluation;     // the last with samples
   std::vector<std::string> class_names;  // by label; empty: not known
+  /// What workers have, by worker; one of kNoWorker: a data set that is split among all.
+  std::vector<ClassCountsRecord> class_counts;
   std::vector<EventRecord> events;
   int64_t begin_ns = 0;     // of the first round, on the coordinator's clock
   double wall_seconds = 0;  // first round's begin to last round's end

@@ -140,6 +140,41 @@ TEST_F(OptionsTest, AWorkersCommandGivesTheSameOptions) {
               ElementsAre("w", "--coordinator", "h:1", "--insecure"));
 }
 
+TEST_F(OptionsTest, AWorkerIsTrainedOnDataOfItsOwnWhereItIsGivenSome) {
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--data", directory_.c_str()}), 43);
+  EXPECT_THAT(WorkerCommand("w", worker_),
+              ElementsAre("w", "--coordinator", "h:1", "--data", directory_));
+  EXPECT_EQ(Run({"worker", "--coordinator", "h:1", "--data", "/no/such/place"}), kExitUsage);
+  RunConfig config;
+  EXPECT_EQ(WithOwnData(config, "")->data.directory, config.data.directory);
+  EXPECT_EQ(WithOwnData(config, "/own")->data.directory, "/own");
+  config.data.sharing = SharingKind::kLocal;
+  EXPECT_EQ(WithOwnData(config, "/own")->data.directory, "/own");
+  EXPECT_THAT(WithOwnData(config, "").status().message(), HasSubstr("--data DIR"));
+  config.model.kind = ModelKind::kSynthetic;
+  EXPECT_TRUE(WithOwnData(config, "").ok());
+}
+
+TEST_F(OptionsTest, ARunNeedsADirectoryForEachWorkerWhereDataAreLocalAndElseNone) {
+  RunConfig config;
+  RunOptions options{.workers = 2};
+  EXPECT_TRUE(CheckWorkersData(options, config).ok());
+  options.data = {"a", "b"};
+  EXPECT_THAT(CheckWorkersData(options, config).message(), HasSubstr("data.sharing = \"local\""));
+  config.data.sharing = SharingKind::kLocal;
+  EXPECT_TRUE(CheckWorkersData(options, config).ok());
+  options.data.pop_back();
+  EXPECT_THAT(
+      CheckWorkersData(options, config).message(),
+      HasSubstr("give each of the 2 workers its own directory, --data DIR DIR ...; given: 1"));
+  options.data.clear();
+  EXPECT_THAT(CheckWorkersData(options, config).message(), HasSubstr("given: 0"));
+  config.model.kind = ModelKind::kSynthetic;
+  EXPECT_TRUE(CheckWorkersData(options, config).ok());
+  options.data = {"a"};
+  EXPECT_FALSE(CheckWorkersData(options, config).ok()) << "worker 1 would have none";
+}
+
 TEST_F(OptionsTest, PredictTakesAModelThenFilesAndGivesTheSameOptionsOn) {
   EXPECT_EQ(Run({"predict", "runs/1", "a.jpg", "-", "b c"}), 44);
   EXPECT_EQ(predict_.model, "runs/1");

@@ -72,6 +72,7 @@ StatusOr<Prepared> Prepare(const RunOptions& options) {
         options.http);
   }
   INTERLUDE_ASSIGN_OR_RETURN(prepared.config, LoadRunConfig(options.config));
+  INTERLUDE_RETURN_IF_ERROR(CheckWorkersData(options, prepared.config));
   INTERLUDE_RETURN_IF_ERROR(CheckPretrained(prepared.config.model, options.directory));
   INTERLUDE_RETURN_IF_ERROR(CheckModelFile(prepared.config.model));
   INTERLUDE_ASSIGN_OR_RETURN(prepared.devices, WorkerDevices(options, prepared.config));
@@ -110,13 +111,15 @@ SupervisionPlan MakePlan(const RunOptions& options, const Prepared& prepared) {
   plan.coordinator_command = [options, program = prepared.own_program](int ready_fd) {
     return CoordinatorCommand(options, program, ready_fd);
   };
-  plan.worker_command = [prepared, threads, rank_timeout = options.ranks.timeout_s](
-                            uint32_t worker, const std::string& address) {
+  plan.worker_command = [prepared, threads, data = options.data,
+                         rank_timeout = options.ranks.timeout_s](uint32_t worker,
+                                                                 const std::string& address) {
     WorkerCommandOptions command{.coordinator = address,
                                  .id = static_cast<int>(worker),
                                  .threads = threads,
                                  .reconnect_s = 0,  // nobody would start the coordinator again
                                  .ranks = {.timeout_s = rank_timeout}};
+    if (!data.empty()) command.data = data.at(worker);
     if (!prepared.devices.empty()) command.ranks.devices = prepared.devices[worker];
     return WorkerCommand(prepared.worker_program, command);
   };
@@ -156,6 +159,7 @@ void AddRunCommand(CLI::App& app, Action& chosen) {
                    "Start this program as each worker, one with models of your own; without it "
                    "interlude-worker")
       ->type_name("FILE");
+  AddWorkersDataOption(*command, options->data);
   command->footer(
       "Example:\n  interlude run --workers 2 --config examples/fashion_mnist.toml --dir "
       "runs/first\n\n"

@@ -168,6 +168,11 @@ void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options) {
       app, options.threads,
       "Threads for training and codec; without it what the configuration or the usable "
       "cores say");
+  app.add_option("--data", options.data,
+                 "This worker's own pictures where data.sharing = \"local\"; else where the data "
+                 "set is on this machine, if not in data.directory")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory.description(""));
   AddRankOptions(app, options.ranks,
                  "Train with a process on each of these devices, such as cuda:0,cuda:1, or on so "
                  "many; they share each batch");
@@ -188,6 +193,7 @@ std::vector<std::string> WorkerCommand(const std::string& program,
   if (options.id) command.insert(command.end(), {"--id", std::to_string(*options.id)});
   if (options.threads > 0)
     command.insert(command.end(), {"--threads", std::to_string(options.threads)});
+  if (!options.data.empty()) command.insert(command.end(), {"--data", options.data});
   if (!options.ranks.devices.empty())
     command.insert(command.end(), {"--devices", options.ranks.devices});
   if (options.ranks.timeout_s != kRankTimeoutSeconds)
@@ -199,6 +205,39 @@ std::vector<std::string> WorkerCommand(const std::string& program,
     command.insert(command.end(), {"--keys", options.security.keys});
   if (options.security.insecure) command.push_back("--insecure");
   return command;
+}
+
+void AddWorkersDataOption(CLI::App& app, std::vector<std::string>& data) {
+  app.add_option("--data", data,
+                 "Each worker's own pictures, worker 0's first, where data.sharing = \"local\"")
+      ->type_name("DIR")
+      ->expected(1, -1)
+      ->check(CLI::ExistingDirectory.description(""));
+}
+
+Status CheckWorkersData(const RunOptions& options, const RunConfig& config) {
+  if (!IsLocal(config.data) && !options.data.empty()) {
+    return InvalidArgumentError(
+        "--data gives each worker pictures of its own, which takes data.sharing = \"local\"; where "
+        "all share one data set, data.directory says where it is");
+  }
+  const size_t given = options.data.size();
+  if (given == static_cast<size_t>(options.workers)) return OkStatus();
+  const bool needed = IsLocal(config.data) && config.model.kind != ModelKind::kSynthetic;
+  if (given == 0 && !needed) return OkStatus();
+  return InvalidArgumentError(
+      "data.sharing = \"local\": give each of the {} workers its own directory, --data DIR DIR "
+      "...; given: {}",
+      options.workers, given);
+}
+
+StatusOr<RunConfig> WithOwnData(RunConfig config, const std::string& data) {
+  if (!data.empty()) config.data.directory = data;
+  if (!data.empty() || !IsLocal(config.data) || config.model.kind == ModelKind::kSynthetic)
+    return config;
+  return InvalidArgumentError(
+      "this run's data are local (data.sharing): say with --data DIR where this worker's own "
+      "pictures are");
 }
 
 int WorkerThreads(int given, const RunConfig& config, const CpuLimits& limits, int workers) {

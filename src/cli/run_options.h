@@ -46,8 +46,9 @@ struct RunOptions {
   ConfigOptions config;
   std::string directory;
   std::string listen = "127.0.0.1:0";
-  std::string http;  // of the live page; empty: none
-  int threads = 0;   // 0: not given
+  std::vector<std::string> data;  // of `run`: each worker's own directory
+  std::string http;               // of the live page; empty: none
+  int threads = 0;                // 0: not given
   bool quiet = false;
   std::string worker_program;  // of `run`; empty: interlude-worker
   RankOptions ranks;           // of `run`, of all workers together
@@ -81,18 +82,28 @@ struct WorkerCommandOptions {
   int threads = 0;  // 0: not given
   int reconnect_s = kReconnectSeconds;
   bool finish_round = false;
+  std::string data;  // directory; empty: the configuration's
   RankOptions ranks;
   SecurityOptions security;
 };
 
 /// --coordinator
 CLI::Option* AddCoordinatorOption(CLI::App& app, std::string& coordinator, const std::string& help);
-/// --coordinator --id --threads --devices --rank-timeout --reconnect-for --finish-round --keys
+/// --coordinator --id --threads --data --devices --rank-timeout --reconnect-for --finish-round
+/// --keys
 /// --insecure
 void AddWorkerOptions(CLI::App& app, WorkerCommandOptions& options);
 /// The command line of `program` that gives these options.
 std::vector<std::string> WorkerCommand(const std::string& program,
                                        const WorkerCommandOptions& options);
+
+/// --data of `run`
+void AddWorkersDataOption(CLI::App& app, std::vector<std::string>& data);
+/// Whether `run` is given a directory for each worker, and only where they are wanted.
+Status CheckWorkersData(const RunOptions& options, const RunConfig& config);
+/// The run's configuration as a worker takes it whose --data is `data`. InvalidArgument where the
+/// data are local and it has none.
+StatusOr<RunConfig> WithOwnData(RunConfig config, const std::string& data);
 
 /// A worker's threads when `workers` share this machine: `given` where not 0, else the
 /// configuration's where not 0, else an equal share of the usable cores, at least 1.

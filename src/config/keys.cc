@@ -153,6 +153,7 @@ const std::vector<Key>& Table() {
 
     NamedChoice(MEMBER(data.name), {"fashion_mnist", "mnist", "cifar10", "cifar100", "pets", "folder", "csv"}, "the data set, or the layout of your own (docs/data.md)"),
     Simple(KeyType::kText, MEMBER(data.directory), "where its files are"),
+    Choice(MEMBER(data.sharing), {"split", "local"}, "local: each worker trains on pictures of its own, in its --data"),
     Integer(MEMBER(data.train_limit), 0, kMillion * kMillion, "use only the first N training samples; 0: all"),
     Integer(MEMBER(data.test_limit), 0, kMillion * kMillion, "use only the first N test samples; 0: all"),
     Simple(KeyType::kText, MEMBER(data.train_csv), "file of paths and labels, below directory; csv"),

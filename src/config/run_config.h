@@ -13,6 +13,7 @@ namespace interlude {
 
 enum class ModelKind { kVit, kConvNet, kTorchScript, kModule, kSynthetic };
 enum class LocalOptimizerKind { kAdamW, kSgd };
+enum class SharingKind { kSplit, kLocal };
 enum class NormalizeKind { kData, kImageNet, kHalf };
 enum class ScheduleKind { kCosine, kConstant };
 enum class AutocastKind { kNone, kBf16 };
@@ -60,8 +61,9 @@ struct ModelConfig {
 struct DataConfig {
   std::string name = "fashion_mnist";
   std::string directory = "/usr/share/datasets/fashion-mnist";
-  uint64_t train_limit = 0;  // use only the first N training samples; 0 means all
-  uint64_t test_limit = 0;   // use only the first N test samples; 0 means all
+  SharingKind sharing = SharingKind::kSplit;  // local: each worker has a directory of its own
+  uint64_t train_limit = 0;                   // use only the first N training samples; 0 means all
+  uint64_t test_limit = 0;                    // use only the first N test samples; 0 means all
   std::string train_csv = "train.csv";
   std::string test_csv = "test.csv";
   double test_share = 0.2;  // of each class, where the data set has no test part of its own
@@ -76,6 +78,9 @@ struct DataConfig {
 
   friend bool operator==(const DataConfig&, const DataConfig&) = default;
 };
+
+/// Whether each worker has data of its own, whole, in place of a share of one data set.
+inline bool IsLocal(const DataConfig& data) { return data.sharing == SharingKind::kLocal; }
 
 /// [augment]: what is done to training pictures, and how pixels become floats.
 struct AugmentConfig {

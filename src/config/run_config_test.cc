@@ -75,8 +75,8 @@ TEST(ParseRunConfig, SuggestsTheSectionWhereAMisplacedKeyBelongs) {
 TEST(ParseRunConfig, ListsTheSectionsKeysWhenNoneIsNear) {
   EXPECT_EQ(ErrorOf("[data]\nzzzzzzzz = 3\n"),
             "unknown key data.zzzzzzzz at x.toml:2:1; keys of [data] are name, directory, "
-            "train_limit, test_limit, train_csv, test_csv, test_share, bad_share, max_megapixels, "
-            "decode_side, cache, cache_mb, loader_threads, prefetch");
+            "sharing, train_limit, test_limit, train_csv, test_csv, test_share, bad_share, "
+            "max_megapixels, decode_side, cache, cache_mb, loader_threads, prefetch");
   EXPECT_EQ(ErrorOf("zzzzzzzz = 3\n"),
             "unknown key zzzzzzzz at x.toml:1:1; keys outside every section are seed, threads");
 }

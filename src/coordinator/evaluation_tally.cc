@@ -2,8 +2,11 @@
 
 namespace interlude {
 
-void EvaluationTally::Begin(uint32_t after_rounds, const std::vector<WorkerId>& workers) {
-  open_[after_rounds].awaited.insert(workers.begin(), workers.end());
+void EvaluationTally::Begin(uint32_t after_rounds, const std::vector<WorkerId>& workers,
+                            bool are_all) {
+  Open& open = open_[after_rounds];
+  open.awaited.insert(workers.begin(), workers.end());
+  open.whole = open.whole && are_all;
 }
 
 Status EvaluationTally::Report(WorkerId worker, const EvaluationReportMessage& report) {

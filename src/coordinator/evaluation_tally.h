@@ -16,9 +16,10 @@ namespace interlude {
 
 class EvaluationTally {
  public:
-  /// An evaluation after `after_rounds` rounds begins; these workers each score a part.
-  void Begin(uint32_t after_rounds, const std::vector<WorkerId>& workers);
-  /// Whether parts of it are awaited and none was given up.
+  /// An evaluation after `after_rounds` rounds begins; these workers each score a part, which
+  /// together are all test samples, or not.
+  void Begin(uint32_t after_rounds, const std::vector<WorkerId>& workers, bool are_all = true);
+  /// Whether parts of it are awaited and none lacks.
   bool MayBecomeWhole(uint32_t after_rounds) const;
   /// FailedPrecondition when no part of this worker is awaited. Details (top 5, confused classes)
   /// are kept where all parts have them, of the same classes.
@@ -27,7 +28,7 @@ class EvaluationTally {
   void WorkerLeft(WorkerId worker);
   struct Complete {
     EvaluationRecord record;
-    bool whole = true;  // no part was given up: of all test samples
+    bool whole = true;  // of all test samples
   };
   /// An evaluation whose parts are all in or given up, once each; without samples it is passed
   /// over.
@@ -36,7 +37,7 @@ class EvaluationTally {
  private:
   struct Open {
     std::set<WorkerId> awaited;
-    bool whole = true;  // no part was given up
+    bool whole = true;
     uint64_t correct = 0;
     uint64_t samples = 0;
     double loss_sum = 0;

@@ -1,6 +1,7 @@
 #include "coordinator/ledger_book.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/log.h"
 #include "ledger/recording.h"
@@ -94,6 +95,27 @@ void LedgerBook::Ready(WorkerId worker, int32_t threads) {
   if (it == joined_.end()) return;
   it->second.threads = threads;
   Check(database_->AddWorker(it->second));
+}
+
+void LedgerBook::Counted(WorkerId worker, const ClassCounts& counts) {
+  const ClassCounts before = CountsOf(worker);
+  if (before == counts) return;
+  Check(database_->AddClassCounts({.worker = worker, .counts = counts}));
+  if (before.empty()) return;
+  Event("data_changed", worker,
+        fmt::format("{} training and {} test pictures, before {} and {}",
+                    std::reduce(counts.train.begin(), counts.train.end()),
+                    std::reduce(counts.test.begin(), counts.test.end()),
+                    std::reduce(before.train.begin(), before.train.end()),
+                    std::reduce(before.test.begin(), before.test.end())));
+}
+
+ClassCounts LedgerBook::CountsOf(WorkerId worker) {
+  const StatusOr<std::vector<ClassCountsRecord>> all = database_->ClassCounts();
+  Check(all.status());
+  if (!all.ok()) return {};
+  const auto it = std::ranges::find(*all, worker, &ClassCountsRecord::worker);
+  return it == all->end() ? ClassCounts() : it->counts;
 }
 
 void LedgerBook::Left(WorkerId worker, const std::string& reason) {

@@ -35,6 +35,11 @@ class LedgerBook {
   void Joined(WorkerId worker, const JoinMessage& join);
   /// The worker that joined has made its model and chosen its threads.
   void Ready(WorkerId worker, int32_t threads);
+  /// How many pictures of each class it has; kNoWorker: one data set, split among all. Counts that
+  /// replace others leave an event.
+  void Counted(WorkerId worker, const ClassCounts& counts);
+  /// What Counted stored, also before the coordinator was killed; empty: nothing.
+  ClassCounts CountsOf(WorkerId worker);
   void Left(WorkerId worker, const std::string& reason);
   void Event(const std::string& kind, WorkerId worker, const std::string& text);
 

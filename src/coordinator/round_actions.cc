@@ -76,7 +76,7 @@ void RoundThread::Do(const StartRound& action) {
   sync_contributors_.assign(num_chunks, {});
   chunks_merged_ = 0;
   if (action.evaluate) {
-    evaluations_.Begin(round - 1, action.members);
+    BeginEvaluation(round - 1, action.members);
     scored_before_ = round;
   }
 
@@ -207,12 +207,18 @@ void RoundThread::Do(const EndRound& action) {
   roots_.erase(action.round);
 }
 
+/// A worker with data of its own scores them whole, so that those of one that is away lack.
+void RoundThread::BeginEvaluation(uint32_t after_rounds, const std::vector<WorkerId>& members) {
+  const bool are_all = !IsLocal(options_.config.data) || members.size() == options_.workers;
+  evaluations_.Begin(after_rounds, members, are_all);
+}
+
 void RoundThread::Do(const Finish& action) {
   CrashPoint();
   FinishMessage message;
   message.after_rounds = machine_.committed_rounds();
   message.evaluation_parts = static_cast<uint32_t>(action.members.size());
-  evaluations_.Begin(message.after_rounds, action.members);
+  BeginEvaluation(message.after_rounds, action.members);
   for (const WorkerId worker : action.members) {
     Order(worker, message);
     ++message.evaluation_part;

@@ -36,7 +36,7 @@ Status RoundThread::Said(WorkerId worker, BaseOfferMessage& message) {
     const Status made = MakeExchange(message.layout);
     if (!made.ok()) Fail(made);  // this machine's lack, not the worker's fault
   }
-  LearnData(message.data);
+  LearnData(worker, message.data);
   members_[worker].offered_hashes = std::move(message.chunk_hashes);
   book_.WorkerAccount(worker, std::move(message.account));
   book_.Ready(worker, message.threads);
@@ -62,18 +62,28 @@ Status RoundThread::CheckLayout(WorkerId worker, const Layout& layout) const {
 }
 
 Status RoundThread::CheckData(WorkerId worker, const DataFacts& data) const {
-  const std::string difference = DescribeDifference(data, data_);
+  std::string difference = DescribeDifference(data, data_);
+  // Of another set the shares would overlap.
+  if (difference.empty() && !IsLocal(options_.config.data))
+    difference = DescribeCountDifference(data, data_);
   if (difference.empty()) return OkStatus();
   return FailedPreconditionError(
-      "worker {}'s data differ: {}; give all workers the same data.name and the same classes",
-      worker, difference);
+      "worker {}'s data differ: {}; give all workers {}", worker, difference,
+      IsLocal(options_.config.data) ? "the same classes, in classes.txt where pictures lack"
+                                    : "the same data set");
 }
 
-void RoundThread::LearnData(const DataFacts& data) {
+void RoundThread::LearnData(WorkerId worker, const DataFacts& data) {
   if (data_.classes.empty()) data_.classes = data.classes;
   if (data_.mean.empty()) {
     data_.mean = data.mean;
     data_.deviation = data.deviation;
+  }
+  if (IsLocal(options_.config.data)) {
+    book_.Counted(worker, data.counts);
+  } else if (data_.counts.empty() && !data.counts.empty()) {
+    data_.counts = data.counts;
+    book_.Counted(kNoWorker, data.counts);
   }
   if (base_stored_) StoreData();
 }

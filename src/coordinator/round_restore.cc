@@ -42,6 +42,7 @@ void RoundThread::Restore(RecoveredRun run) {
   book_.Restored(run.committed_rounds);
   const auto data = ReadDataFacts(book_.MetaText(kMetaClasses), book_.MetaText(kMetaNormalization));
   if (data.ok()) data_ = *data;  // else the first worker that returns says it
+  data_.counts = book_.CountsOf(kNoWorker);
   RestoreSyncs(run);
   if (!run.open_members.empty()) RestoreOpenRound(run);
   shared_.SetExchange(exchange_);
@@ -116,7 +117,7 @@ void RoundThread::RestoreOpenRound(const RecoveredRun& run) {
   start.evaluation_parts = static_cast<uint32_t>(run.open_members.size());
   std::vector<WorkerId> members;
   for (const RecoveredMember& recovered : run.open_members) members.push_back(recovered.worker);
-  if (start.evaluate) evaluations_.Begin(run.committed_rounds, members);
+  if (start.evaluate) BeginEvaluation(run.committed_rounds, members);
   if (start.evaluate && run.open_orders.empty()) scored_before_ = round;
   for (const RecoveredMember& recovered : run.open_members) {
     const auto session = std::make_shared<Session>(recovered.session);

@@ -185,6 +185,17 @@ TEST(EvaluationTally, OneThatLeavesAfterItsPartCameTakesNothingAway) {
   EXPECT_FALSE(tally.MayBecomeWhole(4)) << "nothing is awaited any more";
 }
 
+TEST(EvaluationTally, IsNotWholeWhereAPartLacksFromTheBeginning) {
+  EvaluationTally tally;
+  tally.Begin(4, {1}, /*are_all=*/false);
+  EXPECT_FALSE(tally.MayBecomeWhole(4));
+  ASSERT_TRUE(tally.Report(1, {.after_rounds = 4, .correct = 7, .samples = 10}).ok());
+  const auto complete = tally.TakeComplete();
+  ASSERT_TRUE(complete.has_value());
+  EXPECT_FALSE(complete->whole);
+  EXPECT_EQ(complete->record.samples, 10u);
+}
+
 TEST(EvaluationTally, RefusesPartsThatAreNotAwaited) {
   EvaluationTally tally;
   tally.Begin(2, {0});

@@ -80,8 +80,9 @@ class RoundThread {
   /// says them, with which every later offer is compared.
   Status CheckLayout(WorkerId worker, const Layout& layout) const;
   Status CheckData(WorkerId worker, const DataFacts& data) const;
-  /// Of a worker that is ready. Into run.db only once there is a base, which all have agreed on.
-  void LearnData(const DataFacts& data);
+  /// Of a worker that is ready. What all agree on goes into run.db once there is a base, how many
+  /// pictures there are at once.
+  void LearnData(WorkerId worker, const DataFacts& data);
   void StoreData();
   /// Takes the memory and the disk space that the layout needs.
   Status MakeExchange(const Layout& layout);
@@ -122,6 +123,7 @@ class RoundThread {
   void Offended(WorkerId worker, const Status& offence);
   /// The worker no longer counts. `reason` goes to it, to the log and to the ledger.
   void Remove(WorkerId worker, const Status& reason);
+  void BeginEvaluation(uint32_t after_rounds, const std::vector<WorkerId>& members);
   void CompleteEvaluations();
   /// The round that is trained or merged now; null between rounds.
   const RoundExchange* NewestRound() const {

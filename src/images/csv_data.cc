@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include "images/class_list.h"
 #include "images/label_list.h"
 #include "images/layouts.h"
 #include "images/text_file.h"
@@ -21,6 +22,16 @@ DataPart PartOf(const std::vector<ListedPicture>& list, const std::string& direc
   return part;
 }
 
+Status CheckLabels(const std::vector<ListedPicture>& list, const std::string& path,
+                   const std::unordered_map<std::string_view, uint32_t>& numbers) {
+  for (const ListedPicture& picture : list) {
+    if (numbers.contains(picture.label)) continue;
+    return InvalidArgumentError("{}:{}: label \"{}\" is none of the {} names in {}", path,
+                                picture.line, picture.label, numbers.size(), kClassListName);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<DataSet> ListCsv(const DataConfig& config) {
@@ -40,8 +51,15 @@ StatusOr<DataSet> ListCsv(const DataConfig& config) {
     INTERLUDE_ASSIGN_OR_RETURN(test, ParseCsvList(text, test_path));
   }
   DataSet set{.statistics = kImageNetStatistics};
-  INTERLUDE_ASSIGN_OR_RETURN(set.classes, ClassesOf({&train, &test}));
+  INTERLUDE_ASSIGN_OR_RETURN(auto class_list, ReadClassList(config.directory));
+  if (class_list) {
+    set.classes = *std::move(class_list);
+  } else {
+    INTERLUDE_ASSIGN_OR_RETURN(set.classes, ClassesOf({&train, &test}));
+  }
   const auto numbers = NumbersOf(set.classes);
+  INTERLUDE_RETURN_IF_ERROR(CheckLabels(train, train_path, numbers));
+  INTERLUDE_RETURN_IF_ERROR(CheckLabels(test, test_path, numbers));
   DataPart listed = PartOf(train, config.directory, numbers);
   if (has_test) {
     set.train = std::move(listed);

@@ -53,13 +53,12 @@ StatusOr<DataSet> LoadWhole(const DataConfig& config) {
 
 /// A class that is never seen in training is hardly meant: it is only ever told wrong.
 void WarnOfUnseenClasses(const DataSet& set) {
-  std::vector<bool> seen(set.classes.size());
-  for (const uint32_t label : set.train.labels) seen[label] = true;
+  const std::vector<uint64_t> seen = CountByClass(set.train, set.classes.size());
   constexpr size_t kNamed = 5;
   size_t count = 0;
   std::string names;
   for (size_t i = 0; i < seen.size(); ++i) {
-    if (seen[i] || ++count > kNamed) continue;
+    if (seen[i] > 0 || ++count > kNamed) continue;
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", set.classes[i]);
   }
   if (count == 0) return;
@@ -68,6 +67,12 @@ void WarnOfUnseenClasses(const DataSet& set) {
 }
 
 }  // namespace
+
+std::vector<uint64_t> CountByClass(const DataPart& part, size_t classes) {
+  std::vector<uint64_t> counts(classes);
+  for (const uint32_t label : part.labels) ++counts[label];
+  return counts;
+}
 
 bool HasPictureFiles(std::string_view data_name) {
   return data_name == "pets" || data_name == "folder" || data_name == "csv";

@@ -60,6 +60,9 @@ struct DataSet {
   bool in_files() const { return !train.files.empty(); }
 };
 
+/// How many pictures of each label.
+std::vector<uint64_t> CountByClass(const DataPart& part, size_t classes);
+
 /// Whether the pictures of a data set that data.name names are files, one for each; else a few
 /// files hold all their pixels.
 bool HasPictureFiles(std::string_view data_name);

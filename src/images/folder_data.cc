@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "images/class_list.h"
 #include "images/label_list.h"
 #include "images/layouts.h"
 
@@ -35,16 +36,16 @@ StatusOr<std::vector<std::string>> NamesIn(const std::string& folder, bool folde
   return names;
 }
 
-StatusOr<DataPart> ListPart(const std::string& folder, const std::vector<std::string>& classes) {
+/// `unknown` says why a folder is of no class.
+StatusOr<DataPart> ListPart(const std::string& folder, const std::vector<std::string>& classes,
+                            std::string_view unknown) {
   const auto numbers = NumbersOf(classes);
   INTERLUDE_ASSIGN_OR_RETURN(const auto folders, NamesIn(folder, true));
   DataPart part;
   for (const std::string& name : folders) {
     const auto number = numbers.find(name);
     if (number == numbers.end()) {
-      return InvalidArgumentError(
-          "{}/{}: a class that the training set has not; its classes are the {} folders there",
-          folder, name, classes.size());
+      return InvalidArgumentError("{}/{}: a class that {}", folder, name, unknown);
     }
     INTERLUDE_ASSIGN_OR_RETURN(const auto files,
                                NamesIn(fmt::format("{}/{}", folder, name), false));
@@ -85,19 +86,31 @@ StatusOr<DataSet> ListFolders(const DataConfig& config) {
   std::error_code ignored;
   const bool has_train = fs::is_directory(config.directory + "/train", ignored);
   const std::string train = config.directory + (has_train ? "/train" : "");
-  INTERLUDE_ASSIGN_OR_RETURN(set.classes, NamesIn(train, true));
-  if (set.classes.size() < 2 || set.classes.size() > kMostClasses) {
-    return InvalidArgumentError("{} has {} folders; a folder for each class belongs there, 2 to {}",
-                                train, set.classes.size(), kMostClasses);
+  INTERLUDE_ASSIGN_OR_RETURN(auto class_list, ReadClassList(config.directory));
+  const bool has_list = class_list.has_value();
+  if (has_list) {
+    set.classes = *std::move(class_list);
+  } else {
+    INTERLUDE_ASSIGN_OR_RETURN(set.classes, NamesIn(train, true));
   }
-  INTERLUDE_ASSIGN_OR_RETURN(DataPart listed, ListPart(train, set.classes));
+  if (set.classes.size() < 2 || set.classes.size() > kMostClasses) {
+    return InvalidArgumentError(
+        "{} has {} folders; a folder for each class belongs there, 2 to {} (where pictures of some "
+        "classes are not here, their names belong into {}/{})",
+        train, set.classes.size(), kMostClasses, config.directory, kClassListName);
+  }
+  const std::string unknown =
+      has_list ? fmt::format("{}/{} does not name", config.directory, kClassListName)
+               : fmt::format("the training set has not; its classes are the {} folders there",
+                             set.classes.size());
+  INTERLUDE_ASSIGN_OR_RETURN(DataPart listed, ListPart(train, set.classes, unknown));
   std::optional<std::string> test;
   if (has_train) {
     INTERLUDE_ASSIGN_OR_RETURN(test, TestFolder(config.directory));
   }
   if (test) {
     set.train = std::move(listed);
-    INTERLUDE_ASSIGN_OR_RETURN(set.test, ListPart(*test, set.classes));
+    INTERLUDE_ASSIGN_OR_RETURN(set.test, ListPart(*test, set.classes, unknown));
   } else {
     SetTestPartAside(config.test_share, std::move(listed), set);
   }

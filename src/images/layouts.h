@@ -28,10 +28,12 @@ StatusOr<DataSet> LoadCifarData(const DataConfig& config);
 /// Oxford-IIIT Pet: annotations/trainval.txt and test.txt, images/NAME.jpg.
 StatusOr<DataSet> ListPets(const DataConfig& config);
 
-/// train/CLASS/FILE and test/CLASS/FILE (or val); or CLASS/FILE, of which a part is set aside.
+/// train/CLASS/FILE and test/CLASS/FILE (or val); or CLASS/FILE, of which a part is set aside. The
+/// classes are those of classes.txt (class_list.h), without it the training set's folders.
 StatusOr<DataSet> ListFolders(const DataConfig& config);
 
-/// data.train_csv and data.test_csv: a path and a label a line.
+/// data.train_csv and data.test_csv: a path and a label a line. The classes are those of
+/// classes.txt, without it the labels.
 StatusOr<DataSet> ListCsv(const DataConfig& config);
 
 /// Whether a file of this name is taken for a picture where a folder is listed, by the name's

@@ -106,6 +106,49 @@ TEST_F(LayoutsTest, ACsvWithoutATestFileIsSplit) {
   EXPECT_EQ(Load("csv")->train.files.size(), 3u);
 }
 
+TEST_F(LayoutsTest, AListOfClassesNamesThoseThatHaveNoFolder) {
+  folder_.Write("classes.txt",
+                "\xEF\xBB\xBF"
+                "eel\r\ncat\n\ndog");
+  for (const char* name : {"train/dog/1.jpg", "train/dog/2.jpg", "test/cat/1.jpg"}) {
+    folder_.Write(name, "");
+  }
+  const auto set = Load("folder");
+  ASSERT_TRUE(set.ok()) << set.status().ToString();
+  EXPECT_THAT(set->classes, ElementsAre("eel", "cat", "dog"));
+  EXPECT_THAT(Names(*set, set->train), ElementsAre("dog train/dog/1.jpg", "dog train/dog/2.jpg"));
+  EXPECT_THAT(Names(*set, set->test), ElementsAre("cat test/cat/1.jpg"));
+  EXPECT_THAT(CountByClass(set->train, 3), ElementsAre(0, 0, 2));
+  EXPECT_THAT(CountByClass(set->test, 3), ElementsAre(0, 1, 0));
+  folder_.Write("train/fox/1.jpg", "");
+  EXPECT_THAT(Error("folder"),
+              AllOf(HasSubstr("train/fox: a class that "), HasSubstr("classes.txt does not name")));
+}
+
+TEST_F(LayoutsTest, AListOfClassesNumbersTheLabelsOfACsv) {
+  folder_.Write("train.csv", "1.jpg,dog\n2.jpg,cat\n");
+  folder_.Write("test.csv", "3.jpg,dog\n");
+  folder_.Write("classes.txt", "eel\ndog\ncat\n");
+  const auto set = Load("csv");
+  ASSERT_TRUE(set.ok()) << set.status().ToString();
+  EXPECT_THAT(set->classes, ElementsAre("eel", "dog", "cat"));
+  EXPECT_THAT(set->train.labels, ElementsAre(1, 2));
+  folder_.Write("test.csv", "3.jpg,dog\n4.jpg,0\n");
+  EXPECT_THAT(Error("csv"), HasSubstr("test.csv:2: label \"0\" is none of the 3 names"));
+}
+
+TEST_F(LayoutsTest, AListOfClassesThatCannotBeMeantIsRefused) {
+  folder_.Write("cat/1.jpg", "");
+  folder_.Write("classes.txt", "cat\ndog\ncat\n");
+  EXPECT_THAT(Error("folder"), HasSubstr("classes.txt:3: class \"cat\" stands in line 1 already"));
+  folder_.Write("classes.txt", "\ncat\n");
+  EXPECT_THAT(Error("folder"), HasSubstr("classes.txt names 1 classes; there are 2 to"));
+  std::filesystem::remove(folder_ / "classes.txt");
+  EXPECT_THAT(Error("folder"), AllOf(HasSubstr("has 1 folders"), HasSubstr("/classes.txt)")));
+  ASSERT_EQ(::symlink("classes.txt", (folder_ / "classes.txt").c_str()), 0);
+  EXPECT_THAT(Error("folder"), HasSubstr("looking at"));
+}
+
 TEST_F(LayoutsTest, AMissingOrDamagedCsvIsNamedWithItsLine) {
   EXPECT_THAT(Error("csv"), AllOf(HasSubstr("train.csv"), HasSubstr("data.train_csv")));
   folder_.Write("train.csv", "a.jpg,cat\nb.jpg\n");

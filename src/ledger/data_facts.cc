@@ -69,6 +69,23 @@ std::string DescribeDifference(const DataFacts& theirs, const DataFacts& ours) {
                      NormalizationText(ours));
 }
 
+std::string DescribeCountDifference(const DataFacts& theirs, const DataFacts& ours) {
+  if (theirs.counts.empty() || ours.counts.empty()) return "";
+  const auto compare = [&](const std::vector<uint64_t>& their, const std::vector<uint64_t>& our,
+                           std::string_view part) -> std::string {
+    if (their.size() != our.size())
+      return fmt::format("{} classes, the run has {}", their.size(), our.size());
+    const auto [a, b] = std::ranges::mismatch(their, our);
+    if (a == their.end()) return "";
+    const std::string name = ClassName(ours.classes, static_cast<size_t>(a - their.begin()));
+    return fmt::format("{} {} pictures of class \"{}\", the run's data set has {}", *a, part, name,
+                       *b);
+  };
+  std::string difference = compare(theirs.counts.train, ours.counts.train, "training");
+  if (difference.empty()) difference = compare(theirs.counts.test, ours.counts.test, "test");
+  return difference;
+}
+
 std::string ClassesText(const DataFacts& facts) {
   return facts.classes.empty() ? "" : Dump(Json(facts.classes));
 }

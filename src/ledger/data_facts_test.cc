@@ -56,6 +56,30 @@ TEST(DataFacts, SayWhereTheyDiffer) {
   EXPECT_THAT(DescribeDifference(other, kFacts), HasSubstr("[0.286, 0.25]"));
 }
 
+TEST(DataFacts, SayWherePicturesOfOneSetAreCountedDifferently) {
+  DataFacts ours = kFacts;
+  ours.counts = {{4, 5, 6}, {1, 2, 3}};
+  DataFacts theirs = ours;
+  EXPECT_EQ(DescribeCountDifference(theirs, ours), "");
+  EXPECT_EQ(DescribeCountDifference(kFacts, ours) + DescribeCountDifference(ours, kFacts), "");
+  EXPECT_EQ(DescribeDifference(kFacts, ours), "");
+  theirs.counts.test[2] = 4;
+  EXPECT_EQ(DescribeCountDifference(theirs, ours),
+            "4 test pictures of class \"\xC3\xA4\", the run's data set has 3");
+  theirs.counts.train[0] = 0;
+  EXPECT_EQ(DescribeCountDifference(theirs, ours),
+            "0 training pictures of class \"cat\", the run's data set has 4");
+  theirs.counts.train.pop_back();
+  EXPECT_EQ(DescribeCountDifference(theirs, ours), "2 classes, the run has 3");
+}
+
+TEST(DataFacts, OfTooManyClassesNoPicturesAreCounted) {
+  const std::vector<uint64_t> most(kMostClassNames, 1), more(kMostClassNames + 1, 1);
+  EXPECT_FALSE(KeptClassCounts({most, most}).empty());
+  EXPECT_TRUE(KeptClassCounts({more, more}).empty());
+  EXPECT_TRUE(KeptClassCounts({more, more}).test.empty());
+}
+
 TEST(DataFacts, NameAClassOrGiveItsNumber) {
   EXPECT_EQ(ClassName(kFacts.classes, 0), "cat");
   EXPECT_EQ(ClassName(kFacts.classes, 3), "3");

@@ -111,7 +111,8 @@ Status CheckTables(SQLite::Database& database, const std::string& path, int vers
       database
           .execAndGet(fmt::format(
               "SELECT count(*) FROM pragma_table_list WHERE type <> 'table' AND lower(name) IN "
-              "('meta', 'workers', 'rounds', 'worker_rounds', 'spans', 'chunk_stamps', '{}', "
+              "('meta', 'workers', 'class_counts', 'rounds', 'worker_rounds', 'spans', "
+              "'chunk_stamps', '{}', "
               "'memory', 'clock_probes', 'clocks', 'evaluations', 'evaluation_details', "
               "'confusion', 'events')",
               version <= 3 ? "process_samples" : "sample_rows"))

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "ledger/account.h"
 #include "ledger/confusion.h"
+#include "ledger/data_facts.h"
 
 namespace interlude {
 
@@ -83,6 +84,14 @@ struct WorkerRoundRecord {
   /// extremes: the mean over its merged chunks of their shares, each in a sample. 0 with other
   /// rules. The mean over a round's workers is what is usual; always exaggerating gives 1.
   double cut_share = 0;
+};
+
+/// How many pictures of each class a worker has.
+struct ClassCountsRecord {
+  int32_t worker = kNoWorker;  // kNoWorker: one data set, split among all
+  ClassCounts counts;
+
+  friend bool operator==(const ClassCountsRecord&, const ClassCountsRecord&) = default;
 };
 
 struct EvaluationRecord {
@@ -173,6 +182,9 @@ class RunDatabase {
   virtual Status AddWorker(const WorkerRecord& worker) = 0;
   /// NotFound when no such worker joined.
   virtual Status WorkerLeft(int32_t worker, int64_t at_ns, const std::string& reason) = 0;
+  /// Replaces what was said before of the same worker. InvalidArgument where train and test are not
+  /// of the same classes.
+  virtual Status AddClassCounts(const ClassCountsRecord& record) = 0;
   /// A finished round with its workers' parts and all accounts that belong to it, in one
   /// transaction. AlreadyExists when the round is there or a worker occurs twice; InvalidArgument
   /// when a span's or a stamp's phase is no phase, the stamps are not such as EncodeStamps can
@@ -198,6 +210,7 @@ class RunDatabase {
   virtual StatusOr<std::optional<std::string>> GetMeta(const std::string& key) const = 0;
   virtual StatusOr<std::map<std::string, std::string>> Meta() const = 0;
   virtual StatusOr<std::vector<WorkerRecord>> Workers() const = 0;
+  virtual StatusOr<std::vector<ClassCountsRecord>> ClassCounts() const = 0;
   virtual StatusOr<std::vector<RoundRecord>> Rounds() const = 0;
   virtual StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const = 0;
   virtual StatusOr<std::vector<Span>> Spans() const = 0;

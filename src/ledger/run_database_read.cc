@@ -116,6 +116,28 @@ StatusOr<std::vector<WorkerRecord>> SqliteRunDatabase::Workers() const {
   });
 }
 
+StatusOr<std::vector<ClassCountsRecord>> SqliteRunDatabase::ClassCounts() const {
+  using Records = std::vector<ClassCountsRecord>;
+  return AtBorder(Context("reading class_counts"), [&]() -> StatusOr<Records> {
+    Records records;
+    if (!database_.tableExists("class_counts")) return records;
+    ForEachRow(database_,
+               "SELECT worker, label, train_pictures, test_pictures FROM class_counts "
+               "ORDER BY worker, label",
+               [&](const Row& row) {
+                 const auto worker = row.Fitting<int32_t>(0);
+                 if (records.empty() || records.back().worker != worker)
+                   records.push_back({.worker = worker, .counts = {}});
+                 auto& [train, test] = records.back().counts;
+                 if (row.Integer(1) != static_cast<int64_t>(train.size()))
+                   row.Refuse(1, fmt::format("{} where {} belongs", row.Integer(1), train.size()));
+                 train.push_back(row.Fitting<uint64_t>(2));
+                 test.push_back(row.Fitting<uint64_t>(3));
+               });
+    return records;
+  });
+}
+
 StatusOr<std::vector<RoundRecord>> SqliteRunDatabase::SelectRounds(const std::string& which) const {
   return AtBorder(Context("reading rounds"), [&]() -> StatusOr<std::vector<RoundRecord>> {
     return Select<RoundRecord>(database_,

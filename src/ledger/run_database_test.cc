@@ -125,6 +125,24 @@ TEST_F(RunDatabaseTest, EverythingWrittenIsReadBackTheSame) {
   EXPECT_EQ(events[1].kind, "worker_left");
 }
 
+TEST_F(RunDatabaseTest, KeepsHowManyPicturesOfEachClassAWorkerHas) {
+  auto database = InMemory();
+  EXPECT_TRUE(database->ClassCounts()->empty());
+  const ClassCountsRecord first{.worker = 1, .counts = {{4, 0, 6}, {1, 2, 0}}};
+  const ClassCountsRecord of_all{.worker = kNoWorker, .counts = {{7, 8}, {0, 0}}};
+  ASSERT_TRUE(database->AddClassCounts(first).ok());
+  ASSERT_TRUE(database->AddClassCounts(of_all).ok());
+  EXPECT_EQ(*database->ClassCounts(), (std::vector<ClassCountsRecord>{of_all, first}));
+  // What it says when it joins again replaces all of that.
+  const ClassCountsRecord again{.worker = 1, .counts = {{5, 5}, {2, 2}}};
+  ASSERT_TRUE(database->AddClassCounts(again).ok());
+  EXPECT_EQ(*database->ClassCounts(), (std::vector<ClassCountsRecord>{of_all, again}));
+  ASSERT_TRUE(database->AddClassCounts({.worker = 1, .counts = {}}).ok());
+  EXPECT_EQ(*database->ClassCounts(), (std::vector<ClassCountsRecord>{of_all}));
+  EXPECT_EQ(database->AddClassCounts({.worker = 2, .counts = {{1}, {}}}).code(),
+            StatusCode::kInvalidArgument);
+}
+
 TEST_F(RunDatabaseTest, KeepsWhichClassesWereConfused) {
   auto database = InMemory();
   EvaluationRecord evaluation{.after_rounds = 2,

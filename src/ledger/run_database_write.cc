@@ -99,6 +99,31 @@ Status SqliteRunDatabase::WorkerLeft(int32_t worker, int64_t at_ns, const std::s
   });
 }
 
+Status SqliteRunDatabase::AddClassCounts(const ClassCountsRecord& record) {
+  INTERLUDE_RETURN_IF_ERROR(CheckWritable());
+  const auto& [train, test] = record.counts;
+  if (train.size() != test.size()) {
+    return InvalidArgumentError("worker {}: pictures of {} classes for training, of {} for testing",
+                                record.worker, train.size(), test.size());
+  }
+  return AtBorder(Context(fmt::format("adding worker {}'s classes", record.worker)), [&] {
+    SQLite::Transaction transaction(database_);
+    database_.exec(fmt::format("DELETE FROM class_counts WHERE worker = {}", record.worker));
+    SQLite::Statement insert(database_, "INSERT INTO class_counts VALUES (?, ?, ?, ?)");
+    for (size_t label = 0; label < train.size(); ++label) {
+      Binder(insert)
+          .Integer(record.worker)
+          .Integer(static_cast<int64_t>(label))
+          .Count(train[label])
+          .Count(test[label]);
+      insert.exec();
+      insert.reset();
+    }
+    transaction.commit();
+    return OkStatus();
+  });
+}
+
 Status SqliteRunDatabase::AddRound(const RoundRecord& round,
                                    const std::vector<WorkerRoundRecord>& workers,
                                    const Account& account) {

@@ -30,6 +30,16 @@ CREATE TABLE workers (
   left_reason   TEXT NOT NULL
 ) STRICT;
 
+-- What a worker said of its data when it joined. Where one data set is split among all, worker is -1
+-- and the counts are the set's.
+CREATE TABLE class_counts (
+  worker         INTEGER NOT NULL,
+  label          INTEGER NOT NULL,
+  train_pictures INTEGER NOT NULL,
+  test_pictures  INTEGER NOT NULL,
+  PRIMARY KEY (worker, label)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE rounds (
   round          INTEGER NOT NULL PRIMARY KEY,
   begin_ns       INTEGER NOT NULL,

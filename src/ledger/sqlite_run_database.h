@@ -24,6 +24,7 @@ class SqliteRunDatabase final : public RunDatabase {
   Status SetMeta(const std::string& key, const std::string& value) override;
   Status AddWorker(const WorkerRecord& worker) override;
   Status WorkerLeft(int32_t worker, int64_t at_ns, const std::string& reason) override;
+  Status AddClassCounts(const ClassCountsRecord& record) override;
   Status AddRound(const RoundRecord& round, const std::vector<WorkerRoundRecord>& workers,
                   const Account& account) override;
   Status AddAccount(const Account& account) override;
@@ -36,6 +37,7 @@ class SqliteRunDatabase final : public RunDatabase {
   StatusOr<std::optional<std::string>> GetMeta(const std::string& key) const override;
   StatusOr<std::map<std::string, std::string>> Meta() const override;
   StatusOr<std::vector<WorkerRecord>> Workers() const override;
+  StatusOr<std::vector<ClassCountsRecord>> ClassCounts() const override;
   StatusOr<std::vector<RoundRecord>> Rounds() const override;
   StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const override;
   StatusOr<std::vector<Span>> Spans() const override;

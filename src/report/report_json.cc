@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "report/data_text.h"
 #include "report/evaluation_json.h"
 #include "report/report_json_account.h"
 #include "report/report_text.h"
@@ -165,6 +166,7 @@ std::string FormatRunJson(const RunSummary& run, int indent) {
   for (const WorkerSummary& worker : run.workers) workers.push_back(FromWorker(worker));
   json["rounds"] = std::move(rounds);
   json["workers"] = std::move(workers);
+  json["data"] = internal::JsonOfData(run);
   json["evaluations"] = FromEvaluations(run);
   json["events"] = FromEvents(run);
   json["findings"] = internal::JsonOfFindings(run);

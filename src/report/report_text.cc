@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/data_text.h"
 #include "report/evaluation_text.h"
 
 namespace interlude {
@@ -45,6 +46,8 @@ std::string FormatRunReport(const RunSummary& run, const ReportOptions& options)
   }
   text += Section("Classes (on the test set, in the last evaluation; the worst)",
                   ClassScoresText(run.final_evaluation, run.class_names), options);
+  text += Section("Data (all together: one set, of which each worker has another share each epoch)",
+                  internal::DataSection(run), options);
   if (!run.workers.empty()) {
     text += Section(
         "Workers (cores usable/visible; milliseconds of a median round; delay: ready but without a "

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "images/test_folder.h"
 #include "images/test_pictures.h"
 #include "train/test_images.h"
@@ -76,6 +79,77 @@ TEST_F(PictureTraining, ABadFileIsToleratedWithinTheShareAndNamedBeyondIt) {
   config_.data.bad_share = 0.5;
   const auto score = Score(unused);
   EXPECT_TRUE(score.ok()) << score.status().ToString();
+}
+
+/// The same run with data of the workers' own: worker 1 has gray pictures alone.
+class LocalPictures : public PictureTraining {
+ protected:
+  LocalPictures() {
+    config_.data.sharing = SharingKind::kLocal;
+    for (int i = 0; i < 20; ++i) {
+      folder_.Write(fmt::format("other/gray/{}.png", i),
+                    PictureFile(PictureKind::kGray, 20 + i, 30, ".png"));
+    }
+    for (const char* site : {"one", "other"}) {
+      folder_.Write(fmt::format("{}/classes.txt", site), "colored\ngray\n");
+    }
+    for (const char* name : {"colored", "gray"}) {
+      std::filesystem::rename(folder_ / name, folder_.path() + "/one/" + name);
+    }
+  }
+
+  std::unique_ptr<LocalTrainer> Trainer(uint32_t worker, const std::string& site) {
+    RunConfig config = config_;
+    config.data.directory = folder_ / site;
+    auto trainer = CreateTorchTrainer(config, worker, 2, 1);
+    EXPECT_TRUE(trainer.ok()) << trainer.status().ToString();
+    return *std::move(trainer);
+  }
+
+  static std::vector<float> Trained(LocalTrainer& trainer, uint64_t first_step, uint32_t steps) {
+    const auto result =
+        trainer.TrainRound({.round = 1, .first_step = first_step, .local_steps = steps}, nullptr);
+    EXPECT_TRUE(result.ok()) << result.status().ToString();
+    EXPECT_EQ(result.ok() ? result->samples : 0, steps * 6u);
+    return {trainer.parameters().begin(), trainer.parameters().end()};
+  }
+};
+
+TEST_F(LocalPictures, AWorkerThatLacksAClassTrainsAndScoresAllThatItHas) {
+  const auto one = Trainer(0, "one"), other = Trainer(1, "other");
+  const DataFacts facts = other->data_facts();
+  EXPECT_EQ(facts.classes, one->data_facts().classes);
+  EXPECT_EQ(facts.mean, one->data_facts().mean);
+  EXPECT_EQ(facts.counts, (ClassCounts{{0, 15}, {0, 5}}));
+  EXPECT_EQ(one->data_facts().counts, (ClassCounts{{9, 9}, {3, 3}}));
+  Trained(*other, 0, 30);
+  const auto score = other->Evaluate(1, 2);
+  ASSERT_TRUE(score.ok());
+  EXPECT_EQ(score->samples, 5u) << "no part of it: nobody else has these";
+  EXPECT_EQ(score->correct, 5u);
+  EXPECT_EQ(one->Evaluate(0, 2)->samples, 6u);
+}
+
+TEST_F(LocalPictures, WhatAWorkerSeesFollowsFromItsNumberAndTheStepAlone) {
+  const std::vector<float> first = Trained(*Trainer(1, "one"), 0, 4);
+  EXPECT_EQ(Trained(*Trainer(1, "one"), 0, 4), first);
+  EXPECT_NE(Trained(*Trainer(0, "one"), 0, 4), first) << "the same order as another worker's";
+  // Gone on with in another process, from the parameters that it had; SGD has no other memory.
+  config_.train.optimizer = LocalOptimizerKind::kSgd;
+  config_.train.momentum = 0;
+  const auto whole = Trainer(1, "one"), resumed = Trainer(1, "one");
+  const std::vector<float> half = Trained(*whole, 0, 5);
+  std::ranges::copy(half, resumed->parameters().begin());
+  EXPECT_EQ(Trained(*resumed, 5, 5), Trained(*whole, 5, 5));
+}
+
+TEST_F(LocalPictures, AWorkerThatKnowsOfFewerClassesThanTheModelIsToldHowToNameThem) {
+  std::filesystem::remove(folder_ / "one/classes.txt");
+  config_.data.directory = folder_ / "one";
+  config_.model.classes = 3;
+  EXPECT_THAT(CreateTorchTrainer(config_, 0, 2, 1).status().message(),
+              HasSubstr("model.classes = 3, but the data set has 2; where pictures of some are not "
+                        "here, classes.txt beside them names all"));
 }
 
 }  // namespace

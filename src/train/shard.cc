@@ -7,6 +7,10 @@
 
 namespace interlude {
 
+uint64_t SeedOfWorker(uint64_t seed, uint32_t worker) {
+  return Mix64(seed ^ Mix64(uint64_t{worker} + 1));
+}
+
 StatusOr<ShardedOrder> ShardedOrder::Create(uint64_t samples, uint32_t batch, uint64_t seed,
                                             uint32_t worker, uint32_t workers) {
   if (worker >= workers) {
@@ -19,6 +23,12 @@ StatusOr<ShardedOrder> ShardedOrder::Create(uint64_t samples, uint32_t batch, ui
   }
   if (batch == 0) return InvalidArgumentError("train.batch is 0; it must be at least 1");
   const uint64_t share = samples / workers;
+  if (share < batch && workers == 1) {
+    return InvalidArgumentError(
+        "{} training samples are fewer than train.batch = {}; lower train.batch or raise "
+        "data.train_limit",
+        samples, batch);
+  }
   if (share < batch) {
     return InvalidArgumentError(
         "{} training samples among {} workers are {} each, fewer than train.batch = {}; lower "

@@ -10,6 +10,9 @@
 
 namespace interlude {
 
+/// The seed of what concerns one worker's own data alone: another for each worker.
+uint64_t SeedOfWorker(uint64_t seed, uint32_t worker);
+
 /// In each epoch the training set is put in one order that all workers share (from seed and epoch),
 /// and worker w of n takes the positions p with p % n == w. Every worker gets the same number of
 /// full batches an epoch; what does not fill one is left out of that epoch (another epoch's order

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+
+#include "base/rng.h"
 
 namespace interlude {
 namespace {
@@ -72,6 +75,68 @@ TEST(ShardTest, AStepsBatchFollowsFromItsNumberAlone) {
   }
 }
 
+// Whoever is there: what a worker sees in a step depends on nobody else, so that shares stay
+// disjoint however workers join, leave and come back.
+TEST(ShardTest, JoiningLeavingAndComingBackMoveNobodysShare) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    const auto workers = static_cast<uint32_t>(1 + rng.Below(6));
+    const auto batch = static_cast<uint32_t>(1 + rng.Below(5));
+    const uint64_t samples = workers * (batch + rng.Below(40)) + rng.Below(workers);
+    std::vector<std::optional<ShardedOrder>> there(workers);
+    std::set<uint32_t> seen_in_epoch, seen;
+    uint64_t drawn_in_epoch = 0;
+    ShardedOrder whole = Make(samples, 1, seed, 0, 1);
+    const uint64_t steps = Make(samples, batch, seed, 0, workers).steps_per_epoch();
+    for (uint64_t step = 0; step < 6 * steps; ++step) {
+      if (step % steps == 0) {
+        seen_in_epoch.clear();
+        drawn_in_epoch = 0;
+      }
+      for (uint32_t worker = 0; worker < workers; ++worker) {
+        if (rng.Below(4) == 0) there[worker].reset();
+        if (!there[worker] && rng.Below(2) == 0)
+          there[worker] = Make(samples, batch, seed, worker, workers);
+        if (!there[worker]) continue;
+        const auto mine = there[worker]->Batch(step);
+        drawn_in_epoch += mine.size();
+        seen_in_epoch.insert(mine.begin(), mine.end());
+        seen.insert(mine.begin(), mine.end());
+        // Positions p of the epoch's order with p % workers == worker.
+        for (uint64_t i = 0; i < batch; ++i) {
+          const uint64_t position = (step % steps * batch + i) * workers + worker;
+          EXPECT_EQ(mine[i], whole.Batch(step / steps * samples + position)[0]);
+        }
+      }
+      ASSERT_EQ(seen_in_epoch.size(), drawn_in_epoch) << "seed " << seed << " step " << step;
+    }
+    EXPECT_TRUE(seen.empty() || *seen.rbegin() < samples);
+  }
+}
+
+TEST(ShardTest, WhatAWorkerThatIsAwayLeavesOutOthersHaveInLaterEpochs) {
+  std::set<uint32_t> seen;
+  ShardedOrder alone = Make(200, 5, 7, 0, 2);
+  for (uint64_t epoch = 0; epoch < 20; ++epoch) {
+    for (const uint32_t sample : Epoch(alone, epoch)) seen.insert(sample);
+  }
+  EXPECT_EQ(seen.size(), 200u);
+}
+
+TEST(ShardTest, EachWorkerHasAnOrderOfItsOwnWhereDataAreLocal) {
+  std::set<std::vector<uint32_t>> orders;
+  for (uint32_t worker = 0; worker < 5; ++worker) {
+    ShardedOrder order = Make(60, 6, SeedOfWorker(3, worker), 0, 1);
+    for (uint64_t epoch = 0; epoch < 2; ++epoch) {
+      std::vector<uint32_t> all = Epoch(order, epoch);
+      EXPECT_EQ(std::set<uint32_t>(all.begin(), all.end()).size(), 60u);
+      orders.insert(std::move(all));
+    }
+  }
+  EXPECT_EQ(orders.size(), 10u);
+  EXPECT_NE(SeedOfWorker(3, 0), SeedOfWorker(4, 0));
+}
+
 TEST(ShardTest, SeedAndEpochChangeTheOrder) {
   ShardedOrder order = Make(1000, 100, 3, 0, 1);
   ShardedOrder other_seed = Make(1000, 100, 4, 0, 1);
@@ -86,6 +151,9 @@ TEST(ShardTest, ImpossibleRequestsSayWhatToChange) {
   const Status too_few = ShardedOrder::Create(10, 6, 0, 0, 2).status();
   EXPECT_EQ(too_few.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(too_few.message(), HasSubstr("fewer than train.batch = 6"));
+  EXPECT_EQ(ShardedOrder::Create(5, 6, 0, 0, 1).status().message(),
+            "5 training samples are fewer than train.batch = 6; lower train.batch or raise "
+            "data.train_limit");
 }
 
 }  // namespace

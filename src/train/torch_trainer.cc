@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/rank_devices.h"
+#include "images/class_list.h"
 #include "images/image_pipeline.h"
 #include "images/mixup.h"
 #include "model/model_parameters.h"
@@ -36,12 +37,21 @@ namespace {
 // With the usual momentum of 0.1 half a percent is left of what was before.
 constexpr uint64_t kStatisticsSteps = 50;
 
-Status CheckFit(const ModelConfig& model, const DataSet& data) {
-  if (model.classes != data.classes.size()) {
-    return InvalidArgumentError("model.classes = {}, but the data set has {}", model.classes,
-                                data.classes.size());
+Status CheckFit(const RunConfig& config, const DataSet& data) {
+  const ModelConfig& model = config.model;
+  if (IsLocal(config.data) && data.classes.size() > kMostClassNames) {
+    return InvalidArgumentError(
+        "data.sharing = \"local\" with {} classes: of more than {} nobody compares the names",
+        data.classes.size(), kMostClassNames);
   }
-  return OkStatus();
+  if (model.classes == data.classes.size()) return OkStatus();
+  const bool may_list = config.data.name == "folder" || config.data.name == "csv";
+  const std::string hint =
+      may_list ? fmt::format("; where pictures of some are not here, {} beside them names all",
+                             kClassListName)
+               : "";
+  return InvalidArgumentError("model.classes = {}, but the data set has {}{}", model.classes,
+                              data.classes.size(), hint);
 }
 
 NamedMemory NameImages(const DataPart& part) {
@@ -81,9 +91,12 @@ class TorchTrainer final : public LocalTrainer {
   DataFacts data_facts() const override {
     const PixelStatistics& statistics = pictures_->transform().statistics();
     const auto channels = static_cast<std::ptrdiff_t>(config_.model.channels);
-    return {.classes = CleanClassNames(pictures_->data().classes),
+    const DataSet& data = pictures_->data();
+    return {.classes = CleanClassNames(data.classes),
             .mean = {statistics.mean.begin(), statistics.mean.begin() + channels},
-            .deviation = {statistics.deviation.begin(), statistics.deviation.begin() + channels}};
+            .deviation = {statistics.deviation.begin(), statistics.deviation.begin() + channels},
+            .counts = KeptClassCounts({.train = CountByClass(data.train, data.classes.size()),
+                                       .test = CountByClass(data.test, data.classes.size())})};
   }
 
   StatusOr<std::unique_ptr<ModelCopy>> MakeDeviceCopy(const RoundConfig& round) override {
@@ -103,6 +116,10 @@ class TorchTrainer final : public LocalTrainer {
   StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) override {
     if (part >= parts)
       return InvalidArgumentError("part {} of {} parts of the test set", part, parts);
+    if (IsLocal(config_.data)) {
+      part = 0;
+      parts = 1;
+    }
     return WithoutExceptions([&]() -> StatusOr<EvaluationResult> {
       INTERLUDE_RETURN_IF_ERROR(TakeParameters());
       return Score(part + parts * rank(), parts * ranks());
@@ -246,7 +263,7 @@ class TorchTrainer final : public LocalTrainer {
   }
 
   // Running statistics are neither exchanged nor saved: what fits the parameters is made of
-  // training pictures, the same ones by every worker.
+  // training pictures, the same ones by every worker, or its own where data are local.
   Status RenewStatistics() {
     const uint64_t samples = pictures_->data().train.size();
     const auto batch = static_cast<uint32_t>(
@@ -311,11 +328,15 @@ StatusOr<std::unique_ptr<LocalTrainer>> Create(const RunConfig& config, const Tr
     INTERLUDE_RETURN_IF_ERROR(CheckRankBatch(config.train.batch, ranks->ranks()));
   INTERLUDE_ASSIGN_OR_RETURN(OpenedModel model, OpenModel(config, device));
   INTERLUDE_ASSIGN_OR_RETURN(Layout layout, LayoutOf(model.tensors, config.round.chunk_params));
-  INTERLUDE_ASSIGN_OR_RETURN(auto pictures, ImagePipeline::Open(config, threads));
-  INTERLUDE_RETURN_IF_ERROR(CheckFit(config.model, pictures->data()));
-  INTERLUDE_ASSIGN_OR_RETURN(ShardedOrder order,
-                             ShardedOrder::Create(pictures->data().train.size(), config.train.batch,
-                                                  config.seed, worker, workers));
+  const bool is_local = IsLocal(config.data);
+  RunConfig seen = config;  // how the pictures are changed and in which order they come
+  if (is_local) seen.seed = SeedOfWorker(config.seed, worker);
+  INTERLUDE_ASSIGN_OR_RETURN(auto pictures, ImagePipeline::Open(seen, threads));
+  INTERLUDE_RETURN_IF_ERROR(CheckFit(config, pictures->data()));
+  INTERLUDE_ASSIGN_OR_RETURN(
+      ShardedOrder order,
+      ShardedOrder::Create(pictures->data().train.size(), config.train.batch, seen.seed,
+                           is_local ? 0 : worker, is_local ? 1 : workers));
   auto trainer =
       std::make_unique<TorchTrainer>(config, device, std::move(layout), std::move(model),
                                      std::move(pictures), std::move(order), worker, ranks);

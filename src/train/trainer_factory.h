@@ -15,7 +15,7 @@ namespace interlude {
 /// A trainer for config.model (kVit, kConvNet) on config.data with the first parameters of
 /// config.seed, the same for every worker on every machine, or those of config.model.pretrained;
 /// where that isn't on this machine, it may not provide the base. `worker` of `workers` chooses the
-/// share of the training samples.
+/// share of the training samples, or where data are local the order of its own.
 ///
 /// Uses `threads` threads (at least 1) for LibTorch and OpenBLAS together; this holds for the whole
 /// process, as do deterministic algorithms. For one seed and one number of threads the results are

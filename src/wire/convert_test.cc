@@ -92,7 +92,8 @@ TEST(Convert, JoinWithoutARequestedWorkerIsNotAJoinAsWorkerZero) {
 
 TEST(Convert, BaseOfferRebuildsTheLayout) {
   BaseOfferMessage offer{.layout = ExampleLayout(), .account = ExampleAccount(), .threads = 3};
-  offer.data = {{"cat", "d\xC3\xB6g"}, {0.5f, 0.25f, 0.125f}, {1, 2, 3}};
+  offer.data = {
+      {"cat", "d\xC3\xB6g"}, {0.5f, 0.25f, 0.125f}, {1, 2, 3}, {.train = {0, 7}, .test = {9, 0}}};
   offer.chunk_hashes = {{1, 2}, {3, 4}, {5, 6}};
   const auto back = RoundTrip<BaseOfferMessage>(WorkerMessage(offer));
   EXPECT_EQ(back.layout.signature(), offer.layout.signature());

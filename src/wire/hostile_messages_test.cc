@@ -292,6 +292,29 @@ TEST(HostileMessages, WhatTheDataAreIsBounded) {
         o.add_pixel_deviation(0);
       },
       "a pixel deviation is 0");
+  refused(
+      [](auto& o) {
+        for (size_t i = 0; i <= kMostClassNames; ++i) o.add_train_pictures(1);
+      },
+      "the number of classes whose pictures are counted");
+  refused([](auto& o) { o.add_train_pictures(1); },
+          "the number of classes whose test pictures are counted");
+  refused([](auto& o) { o.add_test_pictures(1); },
+          "the number of classes whose test pictures are counted");
+  refused(
+      [](auto& o) {
+        o.add_class_names("x");
+        o.add_class_names("y");
+        o.add_train_pictures(1);
+        o.add_test_pictures(1);
+      },
+      "the number of classes whose pictures are counted");
+  refused(
+      [](auto& o) {
+        o.add_train_pictures(1);
+        o.add_test_pictures(kMaxSamples + 1);
+      },
+      "the pictures of a class");
 }
 
 TEST(HostileMessages, ReasonsAreBounded) {

@@ -62,6 +62,28 @@ void FillData(const DataFacts& data, v1::BaseOffer& offer) {
   for (std::string& name : CleanClassNames(data.classes)) offer.add_class_names(std::move(name));
   offer.mutable_pixel_mean()->Assign(data.mean.begin(), data.mean.end());
   offer.mutable_pixel_deviation()->Assign(data.deviation.begin(), data.deviation.end());
+  const ClassCounts counts = KeptClassCounts(data.counts);
+  offer.mutable_train_pictures()->Assign(counts.train.begin(), counts.train.end());
+  offer.mutable_test_pictures()->Assign(counts.test.begin(), counts.test.end());
+}
+
+StatusOr<ClassCounts> ReadCounts(const v1::BaseOffer& offer) {
+  const int classes = offer.train_pictures_size();
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("the number of classes whose pictures are counted", classes,
+                                       0, int64_t{kMostClassNames}));
+  INTERLUDE_RETURN_IF_ERROR(CheckRange("the number of classes whose test pictures are counted",
+                                       offer.test_pictures_size(), classes, classes));
+  if (classes > 0 && offer.class_names_size() > 0) {
+    INTERLUDE_RETURN_IF_ERROR(CheckRange("the number of classes whose pictures are counted",
+                                         classes, offer.class_names_size(),
+                                         offer.class_names_size()));
+  }
+  for (const auto* counts : {&offer.train_pictures(), &offer.test_pictures()}) {
+    for (const uint64_t count : *counts)
+      INTERLUDE_RETURN_IF_ERROR(CheckAtMost("the pictures of a class", count, kMaxSamples));
+  }
+  return ClassCounts{.train = {offer.train_pictures().begin(), offer.train_pictures().end()},
+                     .test = {offer.test_pictures().begin(), offer.test_pictures().end()}};
 }
 
 StatusOr<DataFacts> ReadData(const v1::BaseOffer& offer) {
@@ -85,6 +107,7 @@ StatusOr<DataFacts> ReadData(const v1::BaseOffer& offer) {
     if (data.deviation.back() <= 0)
       return InvalidArgumentError("a pixel deviation is {}", data.deviation.back());
   }
+  INTERLUDE_ASSIGN_OR_RETURN(data.counts, ReadCounts(offer));
   return data;
 }
 

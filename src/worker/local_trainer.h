@@ -90,7 +90,8 @@ class LocalTrainer {
                                            const StepCallback& on_step) = 0;
 
   /// Scores the current parameters on part `part` of `parts` of the test set: samples i with
-  /// i % parts == part. Does not change parameters or training state.
+  /// i % parts == part; on all of it where the data are this worker's own. Does not change
+  /// parameters or training state.
   virtual StatusOr<EvaluationResult> Evaluate(uint32_t part, uint32_t parts) = 0;
 };
 

@@ -80,6 +80,7 @@ class Worker {
   Status CoordinatorsWord();
   Status Ended();
   Status DepartAsTold();
+  std::string ReasonToTell(const Status& status) const;
   Status Depart(const Status& status);
 
   const WorkerOptions& options_;
@@ -369,6 +370,14 @@ Status Worker::DepartAsTold() {
                         outcome_.rounds);
 }
 
+/// What the coordinator hears of a failure. Errors may name files and folders, and those of local
+/// data are nobody else's business.
+std::string Worker::ReasonToTell(const Status& status) const {
+  if (!IsLocal(config_.data)) return status.message();
+  return fmt::format("{}; its own log says more (data.sharing = \"local\")",
+                     StatusCodeName(status.code()));
+}
+
 /// Chooses the word that tells most, says it to the coordinator, and returns it.
 Status Worker::Depart(const Status& status) {
   if (clock_prober_ != nullptr) clock_prober_->Stop();
@@ -383,7 +392,7 @@ Status Worker::Depart(const Status& status) {
     control_->Leave({.reason = "the coordinator ended the stay"});
     return word.ok() && status.code() != StatusCode::kCancelled ? status : word;
   }
-  control_->Leave({.failed = true, .reason = status.message()});
+  control_->Leave({.failed = true, .reason = ReasonToTell(status)});
   return status;
 }
 

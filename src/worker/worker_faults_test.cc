@@ -195,6 +195,23 @@ TEST(Worker, ATrainerThatCannotBeMadeIsToldToTheCoordinator) {
   EXPECT_EQ(status, NotFoundError("no data set; install dataset-fashion-mnist"));
 }
 
+TEST(Worker, WhatIsWrongWithDataOfItsOwnIsNotToldToTheCoordinator) {
+  Script script = SmallScript();
+  script.config.data.sharing = SharingKind::kLocal;
+  ScriptedCoordinator coordinator(script);
+  const TrainerFactory broken = [](const RunConfig&, WorkerId, uint32_t,
+                                   int) -> StatusOr<std::unique_ptr<LocalTrainer>> {
+    return NotFoundError("/ward/jane-doe.jpg is no picture");
+  };
+  const WorkerOptions options{.coordinator = coordinator.address(), .threads = 1};
+  const Status status = RunWorker(options, broken, ManualClock(), [] { return false; }).status();
+  EXPECT_EQ(status, NotFoundError("/ward/jane-doe.jpg is no picture"));
+  const auto& left = coordinator.Finish().leaves;
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_TRUE(left[0].failed);
+  EXPECT_EQ(left[0].reason, "NOT_FOUND; its own log says more (data.sharing = \"local\")");
+}
+
 TEST_P(WorkerFaults, BeingDroppedInTheMiddleOfAnExchangeEndsItWithTheReason) {
   Script script = SmallScript(GetParam());
   script.drop_in_round = true;

@@ -25,6 +25,12 @@ StatusOr<RunConfig> ConfigOf(const SavedModel& model, const EvaluateOptions& opt
   std::vector<std::string> settings = options.settings;
   if (!options.data.empty()) settings.push_back("data.directory=" + options.data);
   INTERLUDE_RETURN_IF_ERROR(ApplySettings(settings, config));
+  if (IsLocal(config.data) && options.data.empty()) {
+    return InvalidArgumentError(
+        "{}: each worker of its run had data of its own; say with --data DIR whose test part to "
+        "score it on",
+        model.path);
+  }
   return config;
 }
 

@@ -24,10 +24,13 @@
 namespace interlude {
 namespace {
 
-StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& config, WorkerId worker,
-                                                      uint32_t workers, int threads,
-                                                      const RankOptions& ranks) {
-  if (!ranks.devices.empty()) return CreateRankedTrainer(config, worker, workers, threads, ranks);
+StatusOr<std::unique_ptr<LocalTrainer>> CreateTrainer(const RunConfig& of_run,
+                                                      const WorkerCommandOptions& options,
+                                                      WorkerId worker, uint32_t workers,
+                                                      int threads) {
+  INTERLUDE_ASSIGN_OR_RETURN(const RunConfig config, WithOwnData(of_run, options.data));
+  if (!options.ranks.devices.empty())
+    return CreateRankedTrainer(config, worker, workers, threads, options.ranks);
   if (config.model.kind == ModelKind::kSynthetic)
     return CreateSyntheticTrainer(config, worker, workers, threads);
   return CreateModelTrainer(config, worker, workers, threads);
@@ -64,7 +67,7 @@ int Run(const WorkerCommandOptions& options) {
 
   const TrainerFactory factory = [&options](const RunConfig& config, WorkerId worker,
                                             uint32_t workers, int threads) {
-    return CreateTrainer(config, worker, workers, threads, options.ranks);
+    return CreateTrainer(config, options, worker, workers, threads);
   };
   const auto outcome =
       RunWorker(*worker_options, factory, SystemClock(), [&stop] { return stop.load(); });
