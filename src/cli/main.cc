@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
   interlude::AddReproCommand(app, chosen);
   for (const char* name : {"run", "coordinator", "worker", "evaluate", "predict", "keys"})
     app.get_subcommand(name)->group("Train");
-  for (const char* name : {"doctor", "report", "trace", "journal", "bench", "repro", "config", "model"})
+  for (const char* name :
+       {"doctor", "report", "trace", "journal", "bench", "repro", "config", "model"})
     app.get_subcommand(name)->group("Look");
   app.require_subcommand(1);
   app.set_version_flag("--version", interlude::kSoftwareVersion);
