@@ -145,7 +145,8 @@ TEST(FindingsTest, WaitingForPicturesIsToldFromTwoPercentOfTheTraining) {
   // 512 ms of 1280 samples; training takes 400 ms of CPU a second.
   EXPECT_THAT(finding.evidence,
               ElementsAre("For each second that worker 1 trained, 512 ms of CPU time went into "
-                          "pictures; its process had 0.4 of 8 usable CPUs.",
+                          "pictures; its process had 0.4 of 8 usable CPUs, and 0.4 of its "
+                          "machine's were busy.",
                           "A picture took 400 us of CPU time in the first third of the rounds, "
                           "400 us in the last."));
   EXPECT_EQ(finding.saves_ns_per_round, 0) << "nothing is known of the path";
@@ -203,6 +204,14 @@ TEST(FindingsTest, WhatToTryForPicturesFollowsFromTheEvidence) {
   full.world.SetAll(Phase::kTrain, {900, 1, 99});
   for (int32_t worker = 0; worker < 3; ++worker) full.world.record(worker).usable_cores = 1;
   EXPECT_THAT(advice(full), HasSubstr("All cores were busy"));
+
+  FindingExample others = plain;
+  for (uint32_t round = 1; round <= 12; ++round) {
+    for (const Phase phase : {Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait,
+                              Phase::kDownload, Phase::kApply, Phase::kVerify})
+      others.world.AddFigure(1, round, phase, &S::machine_busy_ns, 2000 * kMs);
+  }
+  EXPECT_THAT(advice(others), HasSubstr("All cores were busy")) << "with other processes";
 
   FindingExample disk = plain;
   for (uint32_t round = 1; round <= 12; ++round) disk.world.SetLoading(1, round, 120, 30);

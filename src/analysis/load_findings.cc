@@ -6,8 +6,7 @@
 
 #include "analysis/config_lines.h"
 #include "analysis/finding_rules.h"
-#include "analysis/span_split.h"
-#include "analysis/wide.h"
+#include "analysis/loading.h"
 #include "base/human_text.h"
 
 namespace interlude::internal {
@@ -18,83 +17,6 @@ constexpr double kCoresFull = 0.85;    // of its usable cores
 constexpr double kEasier = 0.5;        // a picture's CPU time at the end, of that at the beginning
 constexpr double kMostlyAsleep = 0.5;  // CPU time of loading, of the time that training waited
 constexpr size_t kNamed = 8;
-
-/// One worker's training, in a round or in all of them.
-struct Training {
-  int64_t length_ns = 0;
-  int64_t waited_ns = 0;   // of it, for pictures
-  int64_t loading_ns = 0;  // CPU time that preparing pictures took
-  int64_t cpu_ns = 0;      // of the process while it trained
-  uint64_t samples = 0;
-
-  void Add(const Training& other) {
-    AddTo(length_ns, other.length_ns);
-    AddTo(waited_ns, other.waited_ns);
-    AddTo(loading_ns, other.loading_ns);
-    AddTo(cpu_ns, other.cpu_ns);
-    samples += std::min(other.samples, ~uint64_t{0} - samples);
-  }
-  double Share(int64_t ns) const {
-    return length_ns > 0 ? static_cast<double>(ns) / static_cast<double>(length_ns) : 0;
-  }
-};
-
-using ByWorker = std::map<int32_t, Training>;
-
-/// Of the measured rounds. What a worker trained twice counts the second time.
-std::map<uint32_t, ByWorker> TrainingsOf(const FindingContext& context) {
-  std::map<uint32_t, ByWorker> rounds;
-  for (const Span& span : context.input.tables.spans) {
-    if (!context.measured.contains(span.round) || span.recorded_by < 0 || !span.ok) continue;
-    if (span.phase != Phase::kLoad && span.phase != Phase::kTrain) continue;
-    Training& training = rounds[span.round][span.recorded_by];
-    if (span.phase == Phase::kTrain) {
-      training.cpu_ns = std::max<int64_t>(0, span.cpu_ns);
-      training.length_ns = SplitSpan(span).inside_ns();
-    } else {
-      training.waited_ns = std::max<int64_t>(0, span.busy_ns);
-      training.loading_ns = std::max<int64_t>(0, span.cpu_ns);
-    }
-  }
-  for (const WorkerRoundRecord& part : context.input.tables.parts) {
-    const auto round = rounds.find(part.round);
-    if (round == rounds.end()) continue;
-    const auto worker = round->second.find(part.worker);
-    if (worker != round->second.end()) worker->second.samples = part.samples;
-  }
-  for (auto& [number, workers] : rounds) {
-    for (auto& [worker, training] : workers)
-      training.waited_ns = std::min(training.waited_ns, training.length_ns);
-  }
-  return rounds;
-}
-
-/// By how much the round could have ended sooner had none of `workers` waited: what the longest
-/// training is then shorter by, and no more than their training stands on the critical path.
-int64_t SavingOf(const ByWorker& trainings, const std::set<int32_t>& workers, int64_t on_path_ns) {
-  int64_t longest = 0, longest_without = 0;
-  for (const auto& [worker, training] : trainings) {
-    const int64_t waited = workers.contains(worker) ? training.waited_ns : 0;
-    longest = std::max(longest, training.length_ns);
-    longest_without = std::max(longest_without, training.length_ns - waited);
-  }
-  return std::min(longest - longest_without, on_path_ns);
-}
-
-int64_t Saving(const FindingContext& context, const std::map<uint32_t, ByWorker>& rounds,
-               const std::set<int32_t>& workers) {
-  std::map<uint32_t, int64_t> on_path;
-  for (const PathShare& share : context.path) {
-    if (share.what == "train" && workers.contains(share.worker))
-      AddTo(on_path[share.round], share.ns);
-  }
-  int64_t saving = 0;
-  for (const auto& [number, ns] : on_path) {
-    const auto round = rounds.find(number);
-    if (round != rounds.end()) AddTo(saving, SavingOf(round->second, workers, ns));
-  }
-  return saving;
-}
 
 /// CPU time that a picture took in the first third of the rounds and in the last; 0: not known.
 struct PictureCost {
@@ -123,13 +45,17 @@ struct Example {
   int32_t worker = kNoWorker;
   Training training;
   PictureCost cost;
-  int64_t usable_cores = 0;  // 0: not known
+  int64_t usable_cores = 0;   // 0: not known
+  int64_t visible_cores = 0;  // likewise
+  double machine_busy = 0;    // of the visible ones, by whatever process; 0: not known
   bool in_files = true;
   bool cached = true;
 
   bool CoresFull() const {
-    return usable_cores > 0 &&
-           training.Share(training.cpu_ns) >= kCoresFull * static_cast<double>(usable_cores);
+    const bool own = usable_cores > 0 && training.Share(training.cpu_ns) >=
+                                             kCoresFull * static_cast<double>(usable_cores);
+    return own ||
+           (visible_cores > 0 && machine_busy >= kCoresFull * static_cast<double>(visible_cores));
   }
   bool GotEasier() const { return cost.first_ns > 0 && cost.last_ns < kEasier * cost.first_ns; }
   bool Slept() const {
@@ -138,12 +64,27 @@ struct Example {
   }
 };
 
+/// How many CPUs of the worker's machine were busy while it took samples; 0: not known.
+double MachineBusy(const FindingContext& context, int32_t worker) {
+  double busy_ns = 0, time_ns = 0;
+  for (const ProcessSample& sample : context.input.tables.samples) {
+    if (sample.recorded_by != worker || sample.machine_busy_ns < 0 || sample.interval_ns <= 0)
+      continue;
+    busy_ns += static_cast<double>(sample.machine_busy_ns);
+    time_ns += static_cast<double>(sample.interval_ns);
+  }
+  return time_ns > 0 ? busy_ns / time_ns : 0;
+}
+
 Example ExampleOf(const FindingContext& context, const std::map<uint32_t, ByWorker>& rounds,
                   int32_t worker, const Training& training) {
   Example example{.worker = worker, .training = training, .cost = CostOf(rounds, worker)};
   for (const WorkerRecord& record : context.input.tables.workers) {
-    if (record.worker == worker) example.usable_cores = record.usable_cores;
+    if (record.worker != worker) continue;
+    example.usable_cores = record.usable_cores;
+    example.visible_cores = record.visible_cores;
   }
+  example.machine_busy = MachineBusy(context, worker);
   const auto config = ConfigLines(context.input.config);
   const auto name = config.find("data.name");
   example.in_files = name == config.end() || name->second == "\"pets\"" ||
@@ -206,10 +147,13 @@ std::vector<std::string> Evidence(const FindingContext& context, const Example& 
   const Training& training = example.training;
   sentences.push_back(fmt::format(
       "For each second that worker {} trained, {} of CPU time went into pictures; its process had "
-      "{:.1f}{} CPUs.",
+      "{:.1f}{} CPUs{}.",
       example.worker, HumanSeconds(training.Share(training.loading_ns)),
       training.Share(training.cpu_ns),
-      example.usable_cores > 0 ? fmt::format(" of {} usable", example.usable_cores) : ""));
+      example.usable_cores > 0 ? fmt::format(" of {} usable", example.usable_cores) : "",
+      example.machine_busy > 0
+          ? fmt::format(", and {:.1f} of its machine's were busy", example.machine_busy)
+          : ""));
   if (example.cost.first_ns > 0) {
     sentences.push_back(fmt::format(
         "A picture took {} of CPU time in the first third of the rounds, {} in the last.",
@@ -242,12 +186,11 @@ void FindLoading(const FindingContext& context, Findings& out) {
   const Example example = ExampleOf(context, rounds, worst, sums[worst]);
   finding.id = "training_waits_for_pictures";
   finding.grade = Grade::kObserved;
-  context.SetSaving(Saving(context, rounds, finding.workers), finding);
+  context.SetSaving(SavingWithoutWaits(context, rounds, finding.workers), finding);
   finding.text = fmt::format(
       "{} waited for pictures for {} of {} training, {} a round (observed)",
       WorkersText(finding.workers), shares.size() == 1 ? Percent(share) : "up to " + Percent(share),
-      shares.size() == 1 ? "its" : "their",
-      HumanNs(example.training.waited_ns / static_cast<int64_t>(context.measured.size())));
+      shares.size() == 1 ? "its" : "their", HumanNs(LongestWaitPerRound(rounds, finding.workers)));
   finding.evidence = Evidence(context, example, shares, finding);
   finding.records = fmt::format(
       "SELECT round, recorded_by AS worker, busy_ns / 1e6 AS waited_ms, (end_ns - begin_ns) / 1e6 "
