@@ -142,9 +142,10 @@ local_steps = %d
             for worker, milliseconds, waited, cpu in database.execute(SHARES)]
 
 
-def pipeline_table(rows, options):
+def pipeline_table(rows, options, load):
     lines = ["ViT-Ti/16 at 224 x 224 pixels, batches of 16, %d rounds of %d local steps, AdamW, fp32 on the CPU, random "
-             "crop and flip, no decoded picture kept:" % (options.rounds, options.steps), "",
+             "crop and flip, no decoded picture kept; %d CPUs, load average %.1f before it began:" % (
+                 options.rounds, options.steps, os.cpu_count(), load), "",
              "| workers on the machine | worker | pictures a second | % of its training that it waited for pictures | bar | "
              "| % of its CPU time for pictures |", "|---|---|---|---|---|---|---|"]
     for workers, worker, speed, waited, cpu in rows:
@@ -155,10 +156,10 @@ def pipeline_table(rows, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bench", default=ROOT / "build/release/bench/picture_bench", help="the program to measure")
+    parser.add_argument("--bench", default=ROOT / "build/release/bench/picture_bench", help="the program that decodes")
     parser.add_argument("--interlude", default=ROOT / "build/release/bin/interlude", help="the program to train with")
     parser.add_argument("--rounds", type=int, default=3, help="of training")
-    parser.add_argument("--steps", type=int, default=10, help="local steps a round")
+    parser.add_argument("--steps", type=int, default=5, help="local steps a round")
     parser.add_argument("--pictures", help="folder of JPEG files")
     parser.add_argument("--count", type=int, default=200, help="files at most")
     parser.add_argument("--side", type=int, default=256)
@@ -166,6 +167,7 @@ def main():
     parser.add_argument("--write", metavar="PAGE", help="puts the table into the page's section `images`")
     options = parser.parse_args()
     shm = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(dir=shm) as folder:
         files, name = pictures(options, pathlib.Path(folder))
         if not files:
@@ -179,7 +181,7 @@ def main():
         decoding, quick = table(files, name, options, theirs, ours, transforms)
         print(decoding, end="\n\n", flush=True)
         rows = [row for workers in (1, 2) for row in train(options.interlude, files, options, folder, workers)]
-    pipeline, fed = pipeline_table(rows, options)
+    pipeline, fed = pipeline_table(rows, options, load)
     print(pipeline)
     text, met = decoding + "\n\n" + pipeline, quick and fed
     if options.write:
