@@ -222,11 +222,14 @@ Status SummarizeAndFind(const RunDatabase& database, const std::vector<WorkerRec
     run.typical = SummarizeTypicalRound(run.rounds);
   });
   causes.get();
-  run.findings = FindFindings({.tables = tables,
-                               .events = run.events,
-                               .clocks = clocks,
-                               .parameters = MetaNumber<uint64_t>(run.meta, kMetaParameters)},
-                              run.causes, DragsOf(run.paths), SharesOf(run.paths));
+  const auto config = run.meta.find(kMetaConfig);
+  run.findings = FindFindings(
+      {.tables = tables,
+       .events = run.events,
+       .clocks = clocks,
+       .parameters = MetaNumber<uint64_t>(run.meta, kMetaParameters),
+       .config = config == run.meta.end() ? std::string_view() : std::string_view(config->second)},
+      run.causes, DragsOf(run.paths), SharesOf(run.paths));
   summaries.get();
   return OkStatus();
 }

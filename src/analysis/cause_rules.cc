@@ -46,6 +46,19 @@ void ExplainMoreSamples(PhaseCase& phase) {
                         median.samples));
 }
 
+/// A loader without threads works in the trainer's own, on a CPU.
+void ExplainPictures(PhaseCase& phase) {
+  const PhaseFacts &own = phase.own, &median = phase.median;
+  const int64_t wanted = own.waited_ns - median.waited_ns;
+  int64_t taken = phase.Take(CauseKind::kPictures, &Budget::blocked_ns, wanted, true);
+  taken += phase.Take(CauseKind::kPictures, &Budget::on_cpu_ns, wanted - taken, true);
+  if (taken == 0) return;
+  phase.Say(CauseKind::kPictures,
+            fmt::format("it waited for pictures for {} of it", HumanNs(taken)),
+            fmt::format("It stood still until pictures were ready for {}, worker {} for {}.",
+                        HumanNs(own.waited_ns), median.worker, HumanNs(median.waited_ns)));
+}
+
 void ExplainMoreCpu(PhaseCase& phase) {
   const PhaseFacts &own = phase.own, &median = phase.median;
   if (phase.Take(CauseKind::kOtherWork, &Budget::on_cpu_ns, phase.left.on_cpu_ns, true) == 0)
@@ -115,6 +128,7 @@ void PhaseCase::Miss(std::string sentence) { result.missing.push_back(std::move(
 
 void ExplainWork(PhaseCase& phase) {
   ExplainFewerThreads(phase);
+  ExplainPictures(phase);
   ExplainMoreSamples(phase);
   ExplainMoreCpu(phase);
   ExplainDevice(phase);

@@ -47,6 +47,10 @@ void CauseWorld::Set(int32_t worker, uint32_t round, Phase phase, PhaseMs times)
   set_[{worker, round, phase}] = times;
 }
 
+void CauseWorld::SetLoading(int32_t worker, uint32_t round, double waited_ms, double cpu_ms) {
+  loading_[{worker, round}] = {waited_ms, cpu_ms};
+}
+
 void CauseWorld::SetAll(Phase phase, PhaseMs times) { all_[phase] = times; }
 
 void CauseWorld::AddNoise(uint64_t seed, double deviation) {
@@ -106,12 +110,25 @@ void CauseWorld::AddSpan(const Key& key, int64_t& now) {
   spans_.push_back(span);
 }
 
+/// Over the training that was added last.
+void CauseWorld::AddLoading(int32_t worker, uint32_t round) {
+  const auto found = loading_.find({worker, round});
+  if (found == loading_.end()) return;
+  Span span = spans_.back();
+  span.phase = Phase::kLoad;
+  span.busy_ns = static_cast<int64_t>(found->second.first * kMs);
+  span.cpu_ns = static_cast<int64_t>(found->second.second * kMs);
+  span.run_delay_ns = span.blocked_ns = 0;
+  spans_.push_back(span);
+}
+
 void CauseWorld::RunWorker(int32_t worker, std::vector<int64_t>& round_ends) {
   int64_t now = ClockOf(worker);
   for (uint32_t round = 1; round <= rounds_count_; ++round) {
     for (const Phase phase : {Phase::kEvaluate, Phase::kTrain, Phase::kEncode, Phase::kUpload,
                               Phase::kWait, Phase::kDownload, Phase::kApply, Phase::kVerify}) {
       if (all_.contains(phase)) AddSpan({worker, round, phase}, now);
+      if (phase == Phase::kTrain) AddLoading(worker, round);
     }
     round_ends[round - 1] = std::max(round_ends[round - 1], now - ClockOf(worker));
   }
@@ -143,7 +160,7 @@ void CauseWorld::SampleWorker(int32_t worker, int64_t end) {
     probes_.push_back({worker, at, at + 5 * kSecond, at + 5 * kSecond, at + trip, 0});
   }
   for (const Span& span : spans_) {
-    if (span.recorded_by != worker) continue;
+    if (span.recorded_by != worker || span.phase == Phase::kLoad) continue;
     const auto cpu = static_cast<double>(span.cpu_ns);
     Spread(worker, span.begin_ns, span.end_ns, &ProcessSample::cpu_ns, cpu);
     Spread(worker, span.begin_ns, span.end_ns, &ProcessSample::machine_busy_ns, cpu);

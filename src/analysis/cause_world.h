@@ -26,6 +26,8 @@ class CauseWorld {
 
   /// What a worker does in a phase of a round, in place of what all do.
   void Set(int32_t worker, uint32_t round, Phase phase, PhaseMs times);
+  /// Pictures for a worker's training: how long it waits for them, and their CPU time.
+  void SetLoading(int32_t worker, uint32_t round, double waited_ms, double cpu_ms);
   /// What all do.
   void SetAll(Phase phase, PhaseMs times);
   /// Every phase takes as much longer or shorter as a normal distribution says.
@@ -57,6 +59,7 @@ class CauseWorld {
   PhaseMs TimesOf(const Key& key) const;
   void RunWorker(int32_t worker, std::vector<int64_t>& round_ends);
   void AddSpan(const Key& key, int64_t& now);
+  void AddLoading(int32_t worker, uint32_t round);
   void SampleWorker(int32_t worker, int64_t end);
   void Spread(int32_t worker, int64_t begin, int64_t end, int64_t ProcessSample::*figure,
               double amount);
@@ -66,6 +69,7 @@ class CauseWorld {
   std::vector<WorkerRecord> workers_;
   std::map<Phase, PhaseMs> all_;
   std::map<Key, PhaseMs> set_;
+  std::map<std::pair<int32_t, uint32_t>, std::pair<double, double>> loading_;
   std::map<Key, double> noise_;
   std::vector<Extra> extras_;
   std::vector<int64_t ProcessSample::*> forgotten_;

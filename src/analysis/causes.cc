@@ -25,6 +25,7 @@ constexpr std::array<KindText, kCauseKinds> kKinds = {{{"quota", 'Q'},
                                                        {"bandwidth", 'B'},
                                                        {"latency_or_loss", 'L'},
                                                        {"memory", 'M'},
+                                                       {"pictures", 'P'},
                                                        {"other_work", 'W'},
                                                        {"unknown", '?'}}};
 

@@ -25,15 +25,16 @@ enum class CauseKind : uint8_t {
   kBandwidth,      // the link, or the receiver, takes no more bytes a second
   kLatencyOrLoss,  // the way is long, or bytes were lost and sent again
   kMemory,         // its pages were taken away and had to be read again
+  kPictures,       // its training stood still until the next batch was ready
   kOtherWork,      // the work itself took longer: a slower device, fewer threads, more samples
   kUnknown,
 };
-inline constexpr size_t kCauseKinds = 9;
+inline constexpr size_t kCauseKinds = 10;
 
 /// "quota", "own_threads", "neighbours", "disk", "bandwidth", "latency_or_loss", "memory",
-/// "other_work", "unknown": the name in JSON.
+/// "pictures", "other_work", "unknown": the name in JSON.
 std::string_view CauseName(CauseKind kind);
-/// One letter for a cell of a table: Q T N D B L M W ?
+/// One letter for a cell of a table: Q T N D B L M P W ?
 char CauseLetter(CauseKind kind);
 
 enum class Grade : uint8_t { kObserved, kHypothesis };

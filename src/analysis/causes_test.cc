@@ -234,6 +234,20 @@ const Case kCases[] = {
        w.part(kVictim, kRound).samples = 2560;
      },
      CauseKind::kOtherWork, Grade::kObserved},
+    {"pictures that come late",
+     [](CauseWorld& w) {
+       w.Set(kVictim, kRound, Phase::kTrain, {400, 1, 1599});
+       w.SetLoading(kVictim, kRound, 1010, 300);
+       w.SetLoading(0, kRound, 10, 300);
+       w.SetLoading(2, kRound, 10, 300);
+     },
+     CauseKind::kPictures, Grade::kObserved},
+    {"pictures that its own thread prepares",
+     [](CauseWorld& w) {
+       w.Set(kVictim, kRound, Phase::kTrain, {1400, 1, 599});
+       w.SetLoading(kVictim, kRound, 950, 950);
+     },
+     CauseKind::kPictures, Grade::kObserved},
     {"a slow device",
      [](CauseWorld& w) {
        w.Set(kVictim, kRound, Phase::kTrain, {400, 1, 1599});

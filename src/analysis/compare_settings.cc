@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "analysis/compare_runs.h"
+#include "analysis/config_lines.h"
 
 namespace interlude {
 namespace {
@@ -14,32 +15,10 @@ using Settings = std::map<std::string, std::string>;
 const std::set<std::string_view> kNotCompared = {kMetaTitle, kMetaStartedAt, kMetaConfig,
                                                  "run_id",   "final_root",   "workers"};
 
-std::string_view Trim(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
-/// The keys of a configuration as the coordinator writes it: a line each, no comment behind it.
-void AddConfig(std::string_view toml, Settings& settings) {
-  std::string section;
-  while (!toml.empty()) {
-    const size_t end = std::min(toml.find('\n'), toml.size());
-    const std::string_view line = Trim(toml.substr(0, end));
-    toml.remove_prefix(std::min(end + 1, toml.size()));
-    if (line.starts_with('[') && line.ends_with(']'))
-      section = std::string(line.substr(1, line.size() - 2)) + ".";
-    const size_t equals = line.find('=');
-    if (line.starts_with('#') || line.starts_with('[') || equals == std::string_view::npos)
-      continue;
-    settings[section + std::string(Trim(line.substr(0, equals)))] = Trim(line.substr(equals + 1));
-  }
-}
-
 /// With configurations codec and exchange are among their keys.
 Settings SettingsOf(const RunSummary& run, bool configurations) {
   Settings settings;
-  if (configurations) AddConfig(run.meta.at(kMetaConfig), settings);
+  if (configurations) settings = ConfigLines(run.meta.at(kMetaConfig));
   for (const auto& [key, value] : run.meta) {
     const bool repeated = configurations && (key == kMetaCodec || key == kMetaExchange);
     if (!kNotCompared.contains(key) && !repeated) settings[key] = value;

@@ -90,6 +90,17 @@ FindingExample Clocks() {
   return example;
 }
 
+FindingExample Loading() {
+  FindingExample example;
+  example.id = "training_waits_for_pictures";
+  for (uint32_t round = 1; round <= 12; ++round) {
+    example.world.SetLoading(0, round, 15, 300);
+    example.world.SetLoading(1, round, 120, 300);
+    example.world.SetLoading(2, round, 0, 300);
+  }
+  return example;
+}
+
 FindingExample Event(const char* id, const char* kind) {
   FindingExample example;
   example.id = id;
@@ -131,7 +142,7 @@ std::vector<PathShare> PathOf(const CauseTables& tables,
 FindingTables FindingExample::Tables() {
   if (differing_hash) world.part(1, 4).root_hash = "other";
   tables_ = world.Tables();
-  return {tables_, events, clocks, parameters};
+  return {tables_, events, clocks, parameters, config};
 }
 
 std::vector<Finding> FindingExample::Find() {
@@ -156,6 +167,7 @@ std::vector<FindingExample> FindingExamples() {
           Growth(),
           Held(),
           Clocks(),
+          Loading(),
           Event("event_worker_lost", "worker_lost"),
           Event("event_late", "late"),
           Event("event_refused", "refused"),

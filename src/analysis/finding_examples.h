@@ -19,6 +19,7 @@ struct FindingExample {
   std::vector<PathShare> path;
   Drags drags;
   uint64_t parameters = 0;
+  std::string config;
   /// Held against the tables after the world has made them.
   bool differing_hash = false;
 

@@ -33,6 +33,7 @@ using Findings = std::vector<Finding>;
 void FindStragglers(const FindingContext& context, Findings& out);
 void FindOnPath(const FindingContext& context, Findings& out);  // exchange, save, evaluation, ...
 void FindHostTroubles(const FindingContext& context, Findings& out);  // threads, shared, memory
+void FindLoading(const FindingContext& context, Findings& out);       // training waits for pictures
 void FindClockTroubles(const FindingContext& context, Findings& out);
 void FindEvents(const FindingContext& context, Findings& out);
 void FindWrongResults(const FindingContext& context, Findings& out);

@@ -70,6 +70,7 @@ std::vector<Finding> FindFindings(const FindingTables& input,
   internal::FindStragglers(context, others);
   internal::FindOnPath(context, others);
   internal::FindHostTroubles(context, others);
+  internal::FindLoading(context, others);
   internal::FindClockTroubles(context, others);
   internal::FindEvents(context, others);
   std::stable_sort(others.begin(), others.end(), [](const Finding& a, const Finding& b) {

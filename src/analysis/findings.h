@@ -20,6 +20,7 @@ struct FindingTables {
   std::span<const EventRecord> events;
   std::span<const ClockRecord> clocks;
   uint64_t parameters = 0;  // of the model; 0: not known
+  std::string_view config;  // the run's whole TOML; empty: not known
 };
 
 /// The time of one kind of piece on the critical path of one round; the pieces of a round sum to

@@ -123,11 +123,111 @@ TEST(FindingsTest, TheFirstRoundIsNoStraggler) {
   EXPECT_THAT(example.Find(), IsEmpty());
 }
 
+/// Three workers that each train for a second; in each round one or two wait for pictures.
+FindingExample Loading(double waited_0_ms, double waited_1_ms) {
+  FindingExample example;
+  for (uint32_t round = 1; round <= 12; ++round) {
+    example.world.SetLoading(0, round, waited_0_ms, 256);
+    example.world.SetLoading(1, round, waited_1_ms, 512);
+    example.world.SetLoading(2, round, 0, 256);
+  }
+  return example;
+}
+
+TEST(FindingsTest, WaitingForPicturesIsToldFromTwoPercentOfTheTraining) {
+  EXPECT_THAT(Loading(20, 20).Find(), IsEmpty()) << "2 % each";
+  FindingExample example = Loading(20, 120);
+  const Finding finding = example.Find().at(0);
+  EXPECT_EQ(finding.id, "training_waits_for_pictures");
+  EXPECT_THAT(finding.workers, ElementsAre(1));
+  EXPECT_EQ(finding.text,
+            "worker 1 waited for pictures for 12 % of its training, 120 ms a round (observed)");
+  // 512 ms of 1280 samples; training takes 400 ms of CPU a second.
+  EXPECT_THAT(finding.evidence,
+              ElementsAre("For each second that worker 1 trained, 512 ms of CPU time went into "
+                          "pictures; its process had 0.4 of 8 usable CPUs, and 0.4 of its "
+                          "machine's were busy.",
+                          "A picture took 400 us of CPU time in the first third of the rounds, "
+                          "400 us in the last."));
+  EXPECT_EQ(finding.saves_ns_per_round, 0) << "nothing is known of the path";
+
+  const Finding both = Loading(30, 120).Find().at(0);
+  EXPECT_THAT(both.workers, ElementsAre(0, 1));
+  EXPECT_EQ(both.text,
+            "workers 0 and 1 waited for pictures for up to 12 % of their training, 120 ms a round "
+            "(observed)");
+  EXPECT_EQ(both.evidence.at(0), "Waited of their training: worker 1 12 %, worker 0 3.0 %.");
+}
+
+TEST(FindingsTest, WaitingForPicturesSavesWhatNoOtherTrainingTakes) {
+  const auto saves = [](FindingExample example, double train_share, int32_t worker) {
+    const CauseTables tables = example.world.Tables();
+    for (const RoundRecord& round : tables.rounds) {
+      const auto wall = static_cast<double>(round.end_ns - round.begin_ns);
+      example.path.push_back(
+          {round.round, "train", worker, static_cast<int64_t>(train_share * wall)});
+    }
+    return example.Find().at(0);
+  };
+  // Worker 2 trains as long and waits for nothing.
+  const Finding hidden = saves(Loading(0, 120), 0.7, 1);
+  EXPECT_EQ(hidden.saves_ns_per_round, 0);
+  EXPECT_THAT(hidden.evidence, Contains(HasSubstr("No round would end sooner")));
+
+  // Worker 1 is 80 ms longer than the others for its waiting.
+  FindingExample longest = Loading(0, 120);
+  for (uint32_t round = 1; round <= 12; ++round)
+    longest.world.Set(1, round, Phase::kTrain, {400, 1, 679});
+  const Finding finding = saves(longest, 0.7, 1);
+  EXPECT_EQ(finding.saves_ns_per_round, 80'000'000);
+  EXPECT_THAT(finding.evidence,
+              Contains("Without the wait rounds would end 80.0 ms sooner at most: that much of it "
+                       "is on the critical path."));
+  EXPECT_EQ(saves(longest, 0.7, 0).saves_ns_per_round, 0) << "another's training is on the path";
+  EXPECT_LT(saves(longest, 0.01, 1).saves_ns_per_round, 20'000'000) << "hardly any of it is";
+}
+
+TEST(FindingsTest, WhatToTryForPicturesFollowsFromTheEvidence) {
+  const auto advice = [](FindingExample example) { return example.Find().at(0).try_this; };
+  const FindingExample plain = Loading(0, 120);
+  EXPECT_THAT(advice(plain), AllOf(HasSubstr("(data.cache_mb)"), HasSubstr("Cores were free")));
+
+  FindingExample uncached = plain;
+  uncached.config = "[train]\ncache = true\n[data]\ncache = false\nname = \"pets\"\n";
+  EXPECT_THAT(advice(uncached), StartsWith("Keep decoded pictures in memory (data.cache)"));
+
+  FindingExample first_epoch = plain;
+  for (uint32_t round = 6; round <= 12; ++round) first_epoch.world.SetLoading(1, round, 10, 40);
+  EXPECT_THAT(advice(first_epoch), StartsWith("It was worst while the first epoch decoded"));
+
+  FindingExample full = plain;
+  full.world.SetAll(Phase::kTrain, {900, 1, 99});
+  for (int32_t worker = 0; worker < 3; ++worker) full.world.record(worker).usable_cores = 1;
+  EXPECT_THAT(advice(full), HasSubstr("All cores were busy"));
+
+  FindingExample others = plain;
+  for (uint32_t round = 1; round <= 12; ++round) {
+    for (const Phase phase : {Phase::kTrain, Phase::kEncode, Phase::kUpload, Phase::kWait,
+                              Phase::kDownload, Phase::kApply, Phase::kVerify})
+      others.world.AddFigure(1, round, phase, &S::machine_busy_ns, 2000 * kMs);
+  }
+  EXPECT_THAT(advice(others), HasSubstr("All cores were busy")) << "with other processes";
+
+  FindingExample disk = plain;
+  for (uint32_t round = 1; round <= 12; ++round) disk.world.SetLoading(1, round, 120, 30);
+  EXPECT_THAT(advice(disk), HasSubstr("the files come slowly"));
+
+  FindingExample in_memory = plain;
+  in_memory.config = "[data]\nname = \"cifar10\"\n";
+  EXPECT_THAT(advice(in_memory), HasSubstr("(data.loader_threads)"));
+}
+
 TEST(FindingsTest, ACleanRunHasNone) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     FindingExample example;
     example.world = CauseWorld(static_cast<int32_t>(1 + seed % 6), 12);
     example.world.AddNoise(1000 + seed, 0.025);
+    for (uint32_t round = 1; round <= 12; ++round) example.world.SetLoading(0, round, 15, 900);
     example.path = PathOf(example.world.Tables(), {{"link_up", 0.05},
                                                    {"merge", 0.02},
                                                    {"evaluate", 0.03},

@@ -108,6 +108,8 @@ FactsSource::FactsSource(const CauseTables& tables) {
   for (const Span& span : tables.spans) {
     if (span.recorded_by < 0 || !IsWorkerPhase(span.phase)) continue;
     spans[span.recorded_by].push_back(&span);
+    if (span.phase == Phase::kLoad)
+      waited_[{span.recorded_by, span.round}] = std::clamp<int64_t>(span.busy_ns, 0, kLongest);
     if (IsOwnPhase(span.phase) && span.end_ns >= span.begin_ns) spans_.push_back(&span);
   }
   std::stable_sort(spans_.begin(), spans_.end(),
@@ -152,6 +154,9 @@ FactsByPhase FactsSource::OfRound(uint32_t round) const {
     processes_.at(span->recorded_by).Add(*span, began.first_ns, of_worker);
     const auto trained_on = samples_.find({span->recorded_by, round});
     if (trained_on != samples_.end()) of_worker.samples = trained_on->second;
+    const auto waited = waited_.find({span->recorded_by, round});
+    if (waited != waited_.end() && span->phase == Phase::kTrain)
+      of_worker.waited_ns = waited->second;
   }
   for (const auto& [phase, worker] : failed) facts[phase].erase(worker);
   return facts;

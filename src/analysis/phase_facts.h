@@ -33,7 +33,8 @@ struct PhaseFacts {
   int64_t cpu_ns = 0;            // of all threads that worked on it
   int64_t cpu_meanwhile_ns = 0;  // of all the process's spans while it went on
   uint64_t bytes = 0;
-  uint64_t samples = 0;  // trained on in the round
+  uint64_t samples = 0;   // trained on in the round
+  int64_t waited_ns = 0;  // for pictures, in train
   HostFigures host;
   /// The smallest round trip of a clock probe from the worker's first span of the round to the end
   /// of this one: while it trains, the way has no queue that its own upload makes. kUnknownFigure:
@@ -71,6 +72,7 @@ class FactsSource {
   std::map<int32_t, Process> processes_;
   std::vector<const Span*> spans_;                            // of workers' own phases, by round
   std::map<std::pair<int32_t, uint32_t>, uint64_t> samples_;  // by worker and round
+  std::map<std::pair<int32_t, uint32_t>, int64_t> waited_;    // likewise: the last training's
 };
 
 /// The worker with the median busy time, the lower of the middle two where their number is even (of

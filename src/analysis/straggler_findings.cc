@@ -119,6 +119,10 @@ std::string Advice(CauseKind kind) {
              "rate x round trip, and use BBR.";
     case CauseKind::kMemory:
       return "Give it more memory, or a smaller batch.";
+    case CauseKind::kPictures:
+      return "Let it prepare pictures sooner: more data.loader_threads where cores are free, a "
+             "quicker disk, a smaller data.decode_side, or memory for decoded ones "
+             "(data.cache_mb).";
     case CauseKind::kOtherWork:
       return "Compare its cores, clocks, threads and device with the other workers'; give it less "
              "work a round where they are slower.";

@@ -36,6 +36,7 @@ class Supervisor {
   void Started(ChildProcess child);
   bool AnyRunning() const;
   uint32_t RunningWorkers() const;
+  bool AllWorkersFailed() const;
   Status WaitForEvents();
   void OnSignal();
   Status OnReady();
@@ -100,6 +101,13 @@ bool Supervisor::AnyRunning() const {
 uint32_t Supervisor::RunningWorkers() const {
   return static_cast<uint32_t>(std::count_if(children_.begin() + 1, children_.end(),
                                              [](const auto& child) { return child.running(); }));
+}
+
+bool Supervisor::AllWorkersFailed() const {
+  const auto failed = std::count_if(failures_.begin(), failures_.end(), [&](const auto& failure) {
+    return failure.name != children_.front().name();
+  });
+  return static_cast<size_t>(failed) == children_.size() - 1;
 }
 
 Status Supervisor::WaitForEvents() {
@@ -196,6 +204,9 @@ void Supervisor::OnWorkerExit(const ChildExit& exit) {
   if (stage_ != Stage::kRunning || coordinator_exit_) return;
   if (!started_ && !exit.ok()) {
     gave_up_ = true;  // the coordinator would wait for it for ever
+    AskAll();
+  } else if (RunningWorkers() == 0 && AllWorkersFailed()) {
+    plan_.notice("no worker is left; stopping the coordinator");
     AskAll();
   } else if (RunningWorkers() == 0) {
     SetDeadline();  // the coordinator has the last results to write

@@ -230,6 +230,20 @@ TEST_F(SupervisorTest, DoesNotWaitForACoordinatorWithoutWorkers) {
   EXPECT_TRUE(line.AllGone());
 }
 
+TEST_F(SupervisorTest, StopsTheCoordinatorAtOnceWhenAllWorkersFailed) {
+  std::string notices;
+  plan_.notice = [&](const std::string& text) { notices += text + "\n"; };
+  Line line;
+  Coordinator(kReadyAndStarted, {"await-term", "write", line.write_fd(), "asked", "exit", "130"});
+  Workers({"exit", "1"}, {"die", "9"});
+  const SupervisionResult result = Run();
+  EXPECT_EQ(result.exit_code, kExitFailed);
+  EXPECT_EQ(result.failures.size(), 2u);
+  EXPECT_EQ(notices, "no worker is left; stopping the coordinator\n");
+  EXPECT_EQ(line.ReadLines(1), "asked\n");
+  EXPECT_TRUE(line.AllGone());
+}
+
 TEST_F(SupervisorTest, StopsAWorkerThatStaysAfterTheRun) {
   plan_.grace = std::chrono::milliseconds(20);
   std::string notices;
