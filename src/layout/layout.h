@@ -13,8 +13,8 @@
 
 namespace interlude {
 
-/// The values that share one scale in q4 and q8; chunk sizes are multiples of it, so that blocks never
-/// straddle chunks.
+/// The values that share one scale in q4 and q8; chunk sizes are multiples of it, so that blocks
+/// never straddle chunks.
 inline constexpr size_t kBlockParams = 64;
 
 /// Bounds on what a layout from the network may claim.
