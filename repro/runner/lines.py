@@ -52,7 +52,8 @@ class Lines:
     def command(self, worker, command):
         """The command in the namespace of the worker; of the coordinator with None."""
         name = self.names[0 if worker is None else self.behind.get(worker, 0)]
-        return ["ip", "netns", "exec", name, *map(str, command)]
+        # Not ip netns exec, which hides /sys, and with it the cgroups that processes are to read.
+        return ["nsenter", f"--net=/run/netns/{name}", *map(str, command)]
 
     def coordinator_for(self, worker):
         behind = self.behind.get(worker, 0)

@@ -14,8 +14,8 @@ class Missing(Exception):
 
 
 class Quota:
-    """A cgroup whose processes get some cores of the machine together: `cores` once it is tightened, until then at
-    least one, so that processes do not take minutes to start. What they start with says one core either way."""
+    """A cgroup whose processes get some cores of the machine together: `cores` while it is tight, else at least one, so
+    that processes do not take minutes to start and to end. Threads are chosen for one core either way."""
 
     def __init__(self, name, cores, root=CGROUPS):
         self.cores = cores
@@ -26,7 +26,7 @@ class Quota:
             if not self.first and "cpu" not in (root / "cgroup.subtree_control").read_text().split():
                 (root / "cgroup.subtree_control").write_text("+cpu")
             self.folder.mkdir()
-            self._set(max(1, cores))
+            self.loosen()
         except OSError as error:
             self.remove()
             raise Missing(f"this machine gives no CPU quota ({error}); it takes root and cgroups that may be "
@@ -43,9 +43,12 @@ class Quota:
     def tighten(self):
         self._set(self.cores)
 
+    def loosen(self):
+        self._set(max(1, self.cores))
+
     def command(self, command):
         """The same command, inside from its first instruction on."""
-        return ["sh", "-c", f'echo $$ > {self.folder}/cgroup.procs; exec "$@"', "sh", *map(str, command)]
+        return ["sh", "-c", f'echo $$ > {self.folder}/cgroup.procs && exec "$@"', "sh", *map(str, command)]
 
     def remove(self):
         for _ in range(50):

@@ -102,10 +102,13 @@ class Stage:
         while coordinator.process.poll() is None:
             rounds = [line for _, line in list(coordinator.lines) if ROUND.search(line)]
             if rounds and rounds[-1] != last:
-                if not last:
-                    for group in set(self.quotas.values()):
+                first, last = not last, rounds[-1]
+                number, of = ROUND.search(last).groups()
+                for group in set(self.quotas.values()):
+                    if number == of:
+                        group.loosen()
+                    elif first:
                         group.tighten()
-                last = rounds[-1]
                 self.say(last)
             workers = [each for each in self.programs[1:] if each.process.poll() is None]
             if time.monotonic() > deadline:
