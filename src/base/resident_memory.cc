@@ -20,6 +20,8 @@ constexpr size_t kLargestMapping = size_t{64} << 30;
 constexpr int64_t kMissingOfFull = int64_t{128} << 10;
 /// Below this change of the kernel's total, files are not looked at again.
 constexpr int64_t kFileChange = int64_t{256} << 10;
+/// Below this change of what malloc has, neither is the map.
+constexpr int64_t kHeapChange = int64_t{1} << 20;
 /// Looks with the same map, at most.
 constexpr int kLooksAMap = 16;
 /// More than this above the resident memory, or than a hundredth of it, is looked at again exactly.
@@ -136,14 +138,19 @@ void ResidentMemoryReader::AddFiles(const ProcessMemory& memory,
 }
 
 /// With LibTorch the map has more than a thousand lines, which cost the kernel more than all pages.
+/// malloc's heap of a thread grows within address space that it has reserved: the process's total
+/// stays as it was.
 bool ResidentMemoryReader::ReadMap(const ProcessMemory& memory) {
-  const bool same = memory.mapped == mapped_bytes_ && ++looks_since_map_ < kLooksAMap;
+  const int64_t heap = ReadHeapUse().from_kernel_bytes;
+  const bool same = memory.mapped == mapped_bytes_ && std::abs(heap - heap_bytes_) <= kHeapChange &&
+                    ++looks_since_map_ < kLooksAMap;
   if (same && !mappings_.empty()) return true;
   const auto maps = ReadProcText("/proc/self/maps");
   if (!maps) return false;
   static const size_t stack_bytes = DefaultStackBytes();
   mappings_ = ParseMemoryMap(*maps, stack_bytes);
   mapped_bytes_ = memory.mapped;
+  heap_bytes_ = heap;
   looks_since_map_ = 0;
   return true;
 }

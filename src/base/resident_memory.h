@@ -61,9 +61,11 @@ class ResidentMemoryReader {
 
   PageTable pages_;
   bool exactly_ = false;  // whether the page of zeros is told from others in unnamed memory
-  /// Read again when the size of the address space has changed, and now and then.
+  /// Read again when the size of the address space or of malloc's part has changed, and now and
+  /// then.
   std::vector<MemoryMapping> mappings_;
   uint64_t mapped_bytes_ = 0;
+  int64_t heap_bytes_ = 0;
   int looks_since_map_ = 0;
   /// Ranges whose pages are all there, with their bytes: they stay, unless memory is swapped.
   std::map<uint64_t, int64_t> full_;

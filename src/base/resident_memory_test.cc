@@ -149,6 +149,28 @@ TEST(ResidentMemory, ABlockOfTheHeapThatWasOnlyReadIsNotResident) {
   ::free(const_cast<char*>(block));
 }
 
+TEST(ResidentMemory, AThreadsHeapThatGrowsWhereItIsIsTheAllocators) {
+  NEEDS_PLAIN_MEMORY();
+  ResidentMemoryReader reader;
+  Queue<int> turn(1);
+  Queue<int> begun(1);
+  std::vector<std::vector<char>> blocks;
+  std::thread thread([&] {
+    blocks.emplace_back(1000, 'x');  // the thread has a heap now
+    begun.Push(1);
+    turn.Pop();
+    for (int i = 0; i < 300; ++i) blocks.emplace_back(100'000, 'x');
+  });
+  begun.Pop();
+  const auto before = reader.Read();
+  turn.Push(1);
+  thread.join();
+  const auto after = reader.Read();
+  ExpectExplained(*after);
+  EXPECT_GE(Of(*after, kHeapInUse) - Of(*before, kHeapInUse), 25 * kMiB)
+      << FormatHeldMemory(*after);
+}
+
 TEST(ResidentMemory, AThreadsStackIsAStack) {
   NEEDS_PLAIN_MEMORY();
   ResidentMemoryReader reader;
