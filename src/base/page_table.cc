@@ -1,15 +1,31 @@
 #include "base/page_table.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <cerrno>
 
 namespace interlude {
 namespace {
 
 constexpr size_t kEntriesARead = 4096;
+constexpr size_t kRegionsAScan = 256;
+
+/// PAGEMAP_SCAN of <linux/fs.h> since Linux 6.7; Debian 12's headers are older.
+struct PageRegion {
+  uint64_t begin, end, categories;
+};
+struct ScanArguments {
+  uint64_t size, flags, begin, end, walked_to, regions, regions_count, most_pages;
+  uint64_t inverted, all_of, any_of, returned;
+};
+constexpr uint64_t kPresent = 1 << 3;
+constexpr uint64_t kPageOfZeros = 1 << 5;
+const unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
 
 /// The bits are those of the kernel's Documentation/admin-guide/mm/pagemap.rst.
 bool Counts(uint64_t entry, bool file_backed) {
@@ -32,7 +48,42 @@ PageTable::~PageTable() {
   if (file_ >= 0) ::close(file_);
 }
 
+std::optional<int64_t> PageTable::ScannedBytes(uintptr_t begin, uintptr_t end) {
+  if (!can_scan_) return std::nullopt;
+  if (begin >= end) return 0;
+  PageRegion regions[kRegionsAScan];
+  const uintptr_t first = begin & ~(page_bytes_ - 1);
+  const uintptr_t last = (end + page_bytes_ - 1) & ~(page_bytes_ - 1);
+  int64_t resident = 0;
+  for (uintptr_t at = first; at < last;) {
+    ScanArguments scan{.size = sizeof(ScanArguments),
+                       .begin = at,
+                       .end = last,
+                       .regions = std::bit_cast<uintptr_t>(&regions[0]),
+                       .regions_count = kRegionsAScan,
+                       .inverted = kPageOfZeros,
+                       .all_of = kPresent | kPageOfZeros,
+                       .returned = kPresent};
+    const int found = ::ioctl(file_, kPagemapScan, &scan);
+    if (found < 0 || scan.walked_to <= at) {
+      can_scan_ = errno != ENOTTY && errno != EINVAL;  // an older kernel
+      return std::nullopt;
+    }
+    for (int i = 0; i < found; ++i) {
+      resident += static_cast<int64_t>(std::min<uintptr_t>(end, regions[i].end) -
+                                       std::max<uintptr_t>(begin, regions[i].begin));
+    }
+    at = scan.walked_to;
+  }
+  return resident;
+}
+
 int64_t PageTable::ResidentBytes(uintptr_t begin, uintptr_t end, bool file_backed) {
+  const std::optional<int64_t> scanned = ScannedBytes(begin, end);
+  return scanned ? *scanned : ExactBytes(begin, end, file_backed);
+}
+
+int64_t PageTable::ExactBytes(uintptr_t begin, uintptr_t end, bool file_backed) {
   int64_t resident = 0;
   uintptr_t page = begin / page_bytes_;
   const uintptr_t last = (end + page_bytes_ - 1) / page_bytes_;
@@ -51,6 +102,7 @@ int64_t PageTable::ResidentBytes(uintptr_t begin, uintptr_t end, bool file_backe
 }
 
 int64_t PageTable::TouchedBytes(uintptr_t begin, uintptr_t end) {
+  if (const std::optional<int64_t> scanned = ScannedBytes(begin, end)) return *scanned;
   int64_t touched = 0;
   uintptr_t page = begin / page_bytes_;
   const uintptr_t last = (end + page_bytes_ - 1) / page_bytes_;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace interlude {
@@ -25,15 +26,23 @@ class PageTable {
   /// resident; neither are pages shared with another process after a fork. mincore() would say yes
   /// to the former, and of a file's pages tells whether anybody has them in memory. Costs 4 ns a
   /// page of 4 KiB in a huge page, 30 ns otherwise.
+  int64_t ExactBytes(uintptr_t begin, uintptr_t end, bool file_backed);
+
+  /// The same for a tenth of it or less where the kernel counts (Linux 6.7): but pages shared after
+  /// a fork count, and with some kernels the huge page of zeros.
   int64_t ResidentBytes(uintptr_t begin, uintptr_t end, bool file_backed);
 
-  /// For memory without a file: the same, but the page of zeros counts too. mincore() costs a
-  /// twentieth.
+  /// For memory without a file: the same; where the kernel cannot count, the page of zeros counts
+  /// too, for mincore() costs a twentieth.
   int64_t TouchedBytes(uintptr_t begin, uintptr_t end);
 
  private:
+  /// Nothing where the kernel cannot.
+  std::optional<int64_t> ScannedBytes(uintptr_t begin, uintptr_t end);
+
   const int file_;
   const size_t page_bytes_;
+  bool can_scan_ = true;
   std::vector<uint64_t> entries_;
   std::vector<unsigned char> touched_;
 };

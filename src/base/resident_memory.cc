@@ -44,6 +44,7 @@ size_t DefaultStackBytes() {
 
 int64_t ResidentMemoryReader::NamedBytes(const NamedRange& range, const MemoryMapping& part) {
   const bool whole = part.begin == range.begin && part.end == range.end;
+  if (exactly_) return pages_.ExactBytes(part.begin, part.end, HasFile(part));
   if (const auto known = full_.find(range.id); whole && known != full_.end()) return known->second;
   const int64_t bytes = pages_.ResidentBytes(part.begin, part.end, HasFile(part));
   if (whole && !HasFile(part) &&
@@ -55,8 +56,9 @@ int64_t ResidentMemoryReader::NamedBytes(const NamedRange& range, const MemoryMa
 
 void ResidentMemoryReader::AddUnnamed(const MemoryMapping& part, HeapPages& heap, Owners& owners) {
   if (part.begin >= part.end) return;
-  const int64_t bytes = HasFile(part) || exactly_
-                            ? pages_.ResidentBytes(part.begin, part.end, HasFile(part))
+  const int64_t bytes = exactly_ ? pages_.ExactBytes(part.begin, part.end, HasFile(part))
+                        : HasFile(part)
+                            ? pages_.ResidentBytes(part.begin, part.end, /*file_backed=*/true)
                             : pages_.TouchedBytes(part.begin, part.end);
   switch (part.kind) {
     case MappingKind::kReserved:
