@@ -161,11 +161,13 @@ def _cause_rounds(figures):
     return float(sum(all(cause == ("quota", "observed") for cause in each) for each in zip(*by_worker)))
 
 
-def _named(figures):
-    """1 where one finding, as observed, names exactly the limited workers, encoding, and the quota."""
-    limited = list(figures.case.scenario.limited())
-    return float(any(sorted(f["workers"]) == limited and f["grade"] == "observed" and f["id"].startswith("straggler_quota")
-                     for f in figures.report["findings"]))
+def _named(grades):
+    """1 where one finding of such a grade names exactly the limited workers and their quota."""
+    def make(figures):
+        limited = list(figures.case.scenario.limited())
+        return float(any(sorted(f["workers"]) == limited and f["grade"] in grades
+                         and f["id"].startswith("straggler_quota") for f in figures.report["findings"]))
+    return make
 
 
 def _bytes(figures):
@@ -209,7 +211,9 @@ FIGURES = {
     "cause_share": ("share of the rounds in which the cause of every limited worker is its quota, observed", "",
                     lambda f: _cause_rounds(f) / len(f.rounds()) if f.rounds() else None),
     "finding_names_them": ("a finding, observed, names exactly the limited workers and their quota (1: yes)", "",
-                           _named),
+                           _named(("observed",))),
+    "finding_suspects_them": ("a finding, observed or not, names exactly the limited workers and their quota (1: yes)", "",
+                              _named(("observed", "hypothesis"))),
     "sync_s": ("last delta in -> last worker synced", "s", _between("last_delta_ns", "end_ns")),
     "sync_start_s": ("sync start -> last worker synced", "s", _between("first_sync_ns", "end_ns")),
     "aggregate_to_sync_s": ("first merge -> sync start", "s", _between(_span("merge", "begin_ns"), "first_sync_ns")),
