@@ -51,7 +51,6 @@ class Stage:
 
     def play(self):
         with contextlib.ExitStack() as stack:
-            stack.callback(self._end_all)
             self.net = None
             if self.case.place.lines:
                 self.net = lines.Lines(self.binaries, self.case.place.lines)
