@@ -3,6 +3,7 @@
 import datetime
 import pathlib
 import shutil
+import subprocess
 import tempfile
 
 from runner import figures, machine, stage
@@ -42,13 +43,16 @@ def play(binaries, scenario, quick, keep, say):
 def _play(binaries, case, directory, say):
     try:
         stage.Stage(binaries, case, directory, lambda line: say(f"{case.name}: {line}")).play()
+        found = figures.Figures(binaries, case, directory)
     except Missing as missing:
         say(f"{case.name}: left out: {missing}")
         return {"left_out": str(missing)}
     except stage.CaseFailed as failed:
         say(f"{case.name}: failed: {failed}")
         return {"failed": str(failed).split(":")[0]}
-    found = figures.Figures(binaries, case, directory)
+    except subprocess.CalledProcessError as failed:
+        say(f"{case.name}: failed: {failed}: {failed.stderr}")
+        return {"failed": "its report cannot be made"}
     limited = case.scenario.limited()
     result = {"figures": found.all(), "phases": found.phases(), "findings": [
         {key: finding[key] for key in ("id", "workers", "text", "grade", "round_share", "evidence")}

@@ -2,8 +2,9 @@
 
 #include <arpa/inet.h>
 
-#include <charconv>
 #include <string>
+
+#include "base/parse_number.h"
 
 namespace interlude {
 
@@ -30,11 +31,7 @@ bool IsLoopback(std::string_view address) {
 std::optional<uint16_t> PortOf(std::string_view address) {
   const size_t colon = address.rfind(':');
   if (colon == std::string_view::npos || address.starts_with("unix:")) return std::nullopt;
-  const std::string_view text = address.substr(colon + 1);
-  uint16_t port = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return port;
+  return ParseNumber<uint16_t>(address.substr(colon + 1));
 }
 
 }  // namespace interlude

@@ -1,17 +1,11 @@
 #include "config/rank_devices.h"
 
-#include <charconv>
 #include <optional>
+
+#include "base/parse_number.h"
 
 namespace interlude {
 namespace {
-
-std::optional<uint32_t> Number(std::string_view text) {
-  uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 RankDevices Split(std::string_view list) {
   RankDevices names;
@@ -62,7 +56,7 @@ Status CheckRanks(size_t ranks, std::string_view text) {
 // Those of all workers together.
 StatusOr<RankDevices> All(std::string_view text, const std::string& train_device,
                           uint32_t workers) {
-  const std::optional<uint32_t> each = Number(text);
+  const std::optional<uint32_t> each = ParseNumber<uint32_t>(text);
   if (!each) return Listed(text);
   INTERLUDE_RETURN_IF_ERROR(CheckRanks(*each, text));
   return Numbered(*each * workers, train_device);

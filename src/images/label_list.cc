@@ -1,10 +1,10 @@
 #include "images/label_list.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
+#include "base/parse_number.h"
 #include "images/csv_text.h"
 #include "images/data_set.h"
 
@@ -19,11 +19,8 @@ std::string_view Trimmed(std::string_view text) {
 
 /// A number without sign or leading zeros, so that number and text stand for each other.
 std::optional<uint32_t> Number(std::string_view text) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (text.size() > 1 && text.front() == '0') return std::nullopt;
-  return value;
+  return ParseNumber<uint32_t>(text);
 }
 
 std::optional<size_t> FindColumn(const CsvRow& row, std::initializer_list<std::string_view> names) {

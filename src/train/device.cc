@@ -2,8 +2,9 @@
 
 #include <ATen/Context.h>
 
-#include <charconv>
 #include <optional>
+
+#include "base/parse_number.h"
 
 namespace interlude {
 namespace {
@@ -13,11 +14,7 @@ std::optional<unsigned> CudaIndex(std::string_view name) {
   if (name == "cuda") return 0;
   constexpr std::string_view kPrefix = "cuda:";
   if (!name.starts_with(kPrefix)) return std::nullopt;
-  const std::string_view digits = name.substr(kPrefix.size());
-  unsigned index = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return index;
+  return ParseNumber<unsigned>(name.substr(kPrefix.size()));
 }
 
 }  // namespace

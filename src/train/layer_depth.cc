@@ -1,21 +1,15 @@
 #include "train/layer_depth.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
+#include "base/parse_number.h"
+
 namespace interlude {
 
 namespace {
-
-std::optional<uint32_t> Number(std::string_view text) {
-  uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 // The number of the layer that `name` belongs to: the part of it after one of these words.
 std::optional<uint32_t> LayerNumber(std::string_view name) {
@@ -23,7 +17,7 @@ std::optional<uint32_t> LayerNumber(std::string_view name) {
   while (!name.empty()) {
     const std::string_view part = name.substr(0, name.find('.'));
     if (before == "layer" || before == "layers" || before == "block" || before == "blocks") {
-      if (const auto number = Number(part)) return number;
+      if (const auto number = ParseNumber<uint32_t>(part)) return number;
     }
     before = part;
     name.remove_prefix(std::min(name.size(), part.size() + 1));
