@@ -3,6 +3,9 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# All that is installed, to be built by one name.
+add_custom_target(installed DEPENDS interlude interlude-worker tun_link interlude_held_models)
+
 install(TARGETS interlude interlude-worker tun_link)
 # interlude repro: its runner and scenarios look for each other as in a checkout.
 install(TARGETS interlude_held_models DESTINATION lib)
@@ -14,6 +17,7 @@ install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/interlude" DESTINATION "${CMAKE_I
 install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 if(INTERLUDE_TRAIN)
+  add_dependencies(installed interlude_worker_library)
   target_include_directories(interlude_worker_library INTERFACE
                              "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   target_compile_features(interlude_worker_library INTERFACE cxx_std_17)
