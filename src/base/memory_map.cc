@@ -1,5 +1,6 @@
 #include "base/memory_map.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -25,6 +26,15 @@ struct Line {
   bool reserved() const { return access.starts_with("---"); }
 };
 
+/// `rest` without its first word, which is returned.
+std::string_view TakeWord(std::string_view& rest) {
+  const size_t begin = std::min(rest.find_first_not_of(" \t"), rest.size());
+  const size_t end = std::min(rest.find_first_of(" \t", begin), rest.size());
+  const std::string_view word = rest.substr(begin, end - begin);
+  rest.remove_prefix(end);
+  return word;
+}
+
 /// "BEGIN-END ACCESS OFFSET DEVICE INODE NAME", of which the name may be absent or hold blanks.
 std::optional<Line> ParseLine(std::string_view text) {
   Line line;
@@ -32,10 +42,14 @@ std::optional<Line> ParseLine(std::string_view text) {
   auto parsed = std::from_chars(text.data(), end, line.begin, 16);
   if (parsed.ec != std::errc() || parsed.ptr == end || *parsed.ptr != '-') return std::nullopt;
   parsed = std::from_chars(parsed.ptr + 1, end, line.end, 16);
-  const auto words = Words(text);
-  if (parsed.ec != std::errc() || words.size() < 5 || line.end <= line.begin) return std::nullopt;
-  line.access = words[1];
-  if (words.size() > 5) line.name = text.substr(static_cast<size_t>(words[5].data() - text.data()));
+  if (parsed.ec != std::errc() || line.end <= line.begin) return std::nullopt;
+  std::string_view rest(parsed.ptr, static_cast<size_t>(end - parsed.ptr));
+  line.access = TakeWord(rest);
+  std::string_view inode;
+  for (int skipped = 0; skipped < 3; ++skipped) inode = TakeWord(rest);
+  if (inode.empty()) return std::nullopt;
+  if (const size_t name = rest.find_first_not_of(" \t"); name != std::string_view::npos)
+    line.name = rest.substr(name);
   if (line.name.starts_with("[anon:")) line.name = {};  // a label, and no more
   return line;
 }

@@ -8,17 +8,15 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <utility>
 
 namespace interlude {
 namespace {
 
 constexpr size_t kEntriesARead = 4096;
-constexpr size_t kRegionsAScan = 256;
+constexpr size_t kRegionsAScan = 1024;
 
 /// PAGEMAP_SCAN of <linux/fs.h> since Linux 6.7; Debian 12's headers are older.
-struct PageRegion {
-  uint64_t begin, end, categories;
-};
 struct ScanArguments {
   uint64_t size, flags, begin, end, walked_to, regions, regions_count, most_pages;
   uint64_t inverted, all_of, any_of, returned;
@@ -41,6 +39,7 @@ bool Counts(uint64_t entry, bool file_backed) {
 PageTable::PageTable()
     : file_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)),
       page_bytes_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))),
+      regions_(kRegionsAScan),
       entries_(kEntriesARead),
       touched_(kEntriesARead) {}
 
@@ -48,32 +47,56 @@ PageTable::~PageTable() {
   if (file_ >= 0) ::close(file_);
 }
 
+void PageTable::ReadAhead(std::vector<uintptr_t> stops) {
+  stops_ = std::move(stops);
+  scanned_from_ = scanned_to_ = 0;
+}
+
+bool PageTable::Scan(uintptr_t begin, uintptr_t end) {
+  ScanArguments scan{.size = sizeof(ScanArguments),
+                     .begin = begin,
+                     .end = end,
+                     .regions = std::bit_cast<uintptr_t>(regions_.data()),
+                     .regions_count = regions_.size(),
+                     .inverted = kPageOfZeros,
+                     .all_of = kPresent | kPageOfZeros,
+                     .returned = kPresent};
+  const int found = ::ioctl(file_, kPagemapScan, &scan);
+  if (found < 0 || scan.walked_to <= begin) {
+    can_scan_ = errno != ENOTTY && errno != EINVAL;  // an older kernel
+    scanned_from_ = scanned_to_ = 0;
+    return false;
+  }
+  regions_found_ = static_cast<size_t>(found);
+  scanned_from_ = begin;
+  scanned_to_ = scan.walked_to;
+  return true;
+}
+
+int64_t PageTable::RegionBytes(uintptr_t begin, uintptr_t end) const {
+  const auto last = regions_.begin() + static_cast<ptrdiff_t>(regions_found_);
+  auto region = std::upper_bound(regions_.begin(), last, begin,
+                                 [](uintptr_t at, const PageRegion& r) { return at < r.end; });
+  int64_t bytes = 0;
+  for (; region != last && region->begin < end; ++region) {
+    bytes += static_cast<int64_t>(std::min<uintptr_t>(end, region->end) -
+                                  std::max<uintptr_t>(begin, region->begin));
+  }
+  return bytes;
+}
+
 std::optional<int64_t> PageTable::ScannedBytes(uintptr_t begin, uintptr_t end) {
   if (!can_scan_) return std::nullopt;
-  if (begin >= end) return 0;
-  PageRegion regions[kRegionsAScan];
-  const uintptr_t first = begin & ~(page_bytes_ - 1);
+  if (stops_.empty()) scanned_from_ = scanned_to_ = 0;
   const uintptr_t last = (end + page_bytes_ - 1) & ~(page_bytes_ - 1);
   int64_t resident = 0;
-  for (uintptr_t at = first; at < last;) {
-    ScanArguments scan{.size = sizeof(ScanArguments),
-                       .begin = at,
-                       .end = last,
-                       .regions = std::bit_cast<uintptr_t>(&regions[0]),
-                       .regions_count = kRegionsAScan,
-                       .inverted = kPageOfZeros,
-                       .all_of = kPresent | kPageOfZeros,
-                       .returned = kPresent};
-    const int found = ::ioctl(file_, kPagemapScan, &scan);
-    if (found < 0 || scan.walked_to <= at) {
-      can_scan_ = errno != ENOTTY && errno != EINVAL;  // an older kernel
-      return std::nullopt;
+  for (uintptr_t at = begin; at < end; at = scanned_to_) {
+    if (at < scanned_from_ || at >= scanned_to_) {
+      const auto stop = std::ranges::upper_bound(stops_, at);
+      const uintptr_t ahead = stop == stops_.end() ? last : std::max(last, *stop);
+      if (!Scan(at & ~(page_bytes_ - 1), ahead)) return std::nullopt;
     }
-    for (int i = 0; i < found; ++i) {
-      resident += static_cast<int64_t>(std::min<uintptr_t>(end, regions[i].end) -
-                                       std::max<uintptr_t>(begin, regions[i].begin));
-    }
-    at = scan.walked_to;
+    resident += RegionBytes(at, std::min(end, scanned_to_));
   }
   return resident;
 }

@@ -36,13 +36,29 @@ class PageTable {
   /// too, for mincore() costs a twentieth.
   int64_t TouchedBytes(uintptr_t begin, uintptr_t end);
 
+  /// From now on what is asked for comes in order of address, and where the kernel counts it is
+  /// asked ahead, up to the next of `stops` (sorted): one question answers for many ranges, with
+  /// what is there when it is put. Without stops, no more.
+  void ReadAhead(std::vector<uintptr_t> stops);
+
  private:
+  struct PageRegion {  // of linux/fs.h
+    uint64_t begin, end, categories;
+  };
   /// Nothing where the kernel cannot.
   std::optional<int64_t> ScannedBytes(uintptr_t begin, uintptr_t end);
+  bool Scan(uintptr_t begin, uintptr_t end);
+  int64_t RegionBytes(uintptr_t begin, uintptr_t end) const;
 
   const int file_;
   const size_t page_bytes_;
   bool can_scan_ = true;
+  std::vector<uintptr_t> stops_;
+  /// Pages that are there, of [scanned_from_, scanned_to_).
+  std::vector<PageRegion> regions_;
+  size_t regions_found_ = 0;
+  uintptr_t scanned_from_ = 0;
+  uintptr_t scanned_to_ = 0;
   std::vector<uint64_t> entries_;
   std::vector<unsigned char> touched_;
 };

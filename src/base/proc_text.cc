@@ -5,11 +5,11 @@
 
 #include <charconv>
 
+#include "base/kept_proc_files.h"
+
 namespace interlude {
 
-std::optional<std::string> ReadProcText(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
+std::optional<std::string> ReadOpenFile(int file) {
   std::string text;
   // Most of these files are made when they are read, and a second read costs as much as the first.
   constexpr size_t kStep = 16384;
@@ -17,11 +17,19 @@ std::optional<std::string> ReadProcText(const std::string& path) {
   do {
     const size_t before = text.size();
     text.resize(before + kStep);
-    got = ::read(file, text.data() + before, kStep);
+    got = ::pread(file, text.data() + before, kStep, static_cast<off_t>(before));
     text.resize(before + static_cast<size_t>(got > 0 ? got : 0));
   } while (got > 0);
-  ::close(file);
   if (got < 0) return std::nullopt;
+  return text;
+}
+
+std::optional<std::string> ReadProcText(const std::string& path) {
+  if (KeptProcFiles* const kept = KeptProcFiles::InUse()) return kept->Read(path);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  auto text = ReadOpenFile(file);
+  ::close(file);
   return text;
 }
 

@@ -11,7 +11,11 @@
 namespace interlude {
 
 /// All of a file of the kernel's; nothing where it is absent or may not be read.
+/// From the files that this thread keeps open, where it does (KeptProcFiles).
 std::optional<std::string> ReadProcText(const std::string& path);
+
+/// All of an open file, from its beginning; nothing where reading fails.
+std::optional<std::string> ReadOpenFile(int file);
 
 /// `text` without its first line, which is returned without its end; the loop is
 /// `while (!text.empty()) { line = TakeLine(text); ... }`.

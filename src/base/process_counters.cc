@@ -1,11 +1,8 @@
 #include "base/process_counters.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <ctime>
-#include <vector>
 
 #include "base/proc_text.h"
 
@@ -32,28 +29,22 @@ void ReadStat(const std::string& root, ProcessCounters& counters) {
   counters.threads = field(20);
 }
 
-/// The second number of /proc/self/task/ID/schedstat, read relative to the open directory: with
-/// twenty threads a second the path's resolution would be a third of the cost.
-std::optional<int64_t> RunDelayNs(int tasks, const char* id) {
-  const std::string path = std::string(id) + "/schedstat";
-  const int file = ::openat(tasks, path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
-  char text[96];
-  const ssize_t got = ::read(file, text, sizeof(text));
-  ::close(file);
-  if (got <= 0) return std::nullopt;
-  const auto words = Words(std::string_view(text, static_cast<size_t>(got)));
+/// The second number of /proc/self/task/ID/schedstat.
+std::optional<int64_t> RunDelayNs(const std::string& path) {
+  const auto text = ReadProcText(path);
+  const auto words = Words(text ? std::string_view(*text) : std::string_view());
   return words.size() < 2 ? std::nullopt : Number(words[1]);
 }
 
 void ReadThreads(const std::string& root, ProcessCounters& counters) {
-  DIR* const tasks = ::opendir((root + "/proc/self/task").c_str());
+  const std::string directory = root + "/proc/self/task";
+  DIR* const tasks = ::opendir(directory.c_str());
   if (tasks == nullptr) return;
   std::map<int64_t, int64_t> delays;
   while (const dirent* entry = ::readdir(tasks)) {
     const auto id = Number(entry->d_name);
     if (!id) continue;
-    const auto delay = RunDelayNs(::dirfd(tasks), entry->d_name);
+    const auto delay = RunDelayNs(directory + "/" + entry->d_name + "/schedstat");
     if (delay) delays[*id] = *delay;
   }
   ::closedir(tasks);

@@ -16,6 +16,8 @@ namespace {
 
 /// Reservations of sanitizers and GPU drivers, whose pages it would take minutes to ask for.
 constexpr size_t kLargestMapping = size_t{64} << 30;
+/// Where the kernel shows a page of its own in the map of each process.
+constexpr uintptr_t kKernelSpace = uintptr_t{1} << 63;
 /// A range is full when no more than this is missing: its first lines are skipped (NextColour).
 constexpr int64_t kMissingOfFull = int64_t{128} << 10;
 /// Below this change of the kernel's total, files are not looked at again.
@@ -118,24 +120,47 @@ void ResidentMemoryReader::DivideHeap(const HeapPages& heap, Owners& owners) {
   owners[kHeapKeptFree] = all - in_use;
 }
 
-/// Program and files: looked at again only when the kernel's total for files has moved.
-void ResidentMemoryReader::AddFiles(const ProcessMemory& memory,
-                                    const std::vector<MemoryMapping>& mappings,
-                                    const std::vector<NamedRange>& ranges, Owners& owners) {
+/// Program and files are looked at again only when the kernel's total for files has moved.
+bool ResidentMemoryReader::FilesHaveMoved(const ProcessMemory& memory) {
   const auto total = static_cast<int64_t>(memory.resident - memory.anonymous);
   int64_t mapped = 0;
-  for (const MemoryMapping& mapping : mappings) {
+  for (const MemoryMapping& mapping : mappings_) {
     if (HasFile(mapping)) mapped += static_cast<int64_t>(mapping.end - mapping.begin);
   }
-  if (mapped != file_mapped_bytes_ || std::abs(total - file_bytes_) > kFileChange) {
-    file_owners_ = {{kProgramMemory, 0}, {kFileMemory, 0}};
-    HeapPages none;
-    for (const MemoryMapping& mapping : mappings) {
-      if (HasFile(mapping)) AddMapping(mapping, ranges, none, file_owners_);
-    }
-    file_bytes_ = total;
-    file_mapped_bytes_ = mapped;
+  if (mapped == file_mapped_bytes_ && std::abs(total - file_bytes_) <= kFileChange) return false;
+  file_bytes_ = total;
+  file_mapped_bytes_ = mapped;
+  return true;
+}
+
+/// Where reading ahead ends: at what need not or must not be looked at, and at the last mapping.
+std::vector<uintptr_t> ResidentMemoryReader::Stops(const std::vector<NamedRange>& ranges) const {
+  std::vector<uintptr_t> stops;
+  for (const NamedRange& range : ranges) {
+    if (full_.contains(range.id)) stops.push_back(range.begin);
   }
+  for (const MemoryMapping& mapping : mappings_) {
+    if (mapping.begin >= kKernelSpace) continue;
+    if (mapping.end - mapping.begin > kLargestMapping) stops.push_back(mapping.begin);
+    if (&mapping == &mappings_.back() || (&mapping)[1].begin >= kKernelSpace)
+      stops.push_back(mapping.end);
+  }
+  std::ranges::sort(stops);
+  return stops;
+}
+
+void ResidentMemoryReader::AddMappings(const ProcessMemory& memory,
+                                       const std::vector<NamedRange>& ranges, HeapPages& heap,
+                                       Owners& owners) {
+  const bool files = FilesHaveMoved(memory);
+  if (files) file_owners_ = {{kProgramMemory, 0}, {kFileMemory, 0}};
+  HeapPages none;
+  pages_.ReadAhead(Stops(ranges));
+  for (const MemoryMapping& mapping : mappings_) {
+    if (!HasFile(mapping)) AddMapping(mapping, ranges, heap, owners);
+    if (HasFile(mapping) && files) AddMapping(mapping, ranges, none, file_owners_);
+  }
+  pages_.ReadAhead({});
   for (const auto& [owner, bytes] : file_owners_) owners[owner] += bytes;
 }
 
@@ -182,10 +207,7 @@ std::optional<ResidentMemory> ResidentMemoryReader::Look(bool exactly) {
   HeapPages heap;
   for (const NamedRange& range : ranges) result.owners[range.owner];  // 0 where nothing is touched
   result.owners[kStackMemory] = 0;
-  AddFiles(*memory, mappings_, ranges, result.owners);
-  for (const MemoryMapping& mapping : mappings_) {
-    if (!HasFile(mapping)) AddMapping(mapping, ranges, heap, result.owners);
-  }
+  AddMappings(*memory, ranges, heap, result.owners);
   DivideHeap(heap, result.owners);
 
   int64_t named = 0;

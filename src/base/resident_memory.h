@@ -50,8 +50,10 @@ class ResidentMemoryReader {
                   HeapPages& heap, Owners& owners);
   void AddUnnamed(const MemoryMapping& part, HeapPages& heap, Owners& owners);
   int64_t NamedBytes(const NamedRange& range, const MemoryMapping& part);
-  void AddFiles(const ProcessMemory& memory, const std::vector<MemoryMapping>& mappings,
-                const std::vector<NamedRange>& ranges, Owners& owners);
+  void AddMappings(const ProcessMemory& memory, const std::vector<NamedRange>& ranges,
+                   HeapPages& heap, Owners& owners);
+  bool FilesHaveMoved(const ProcessMemory& memory);
+  std::vector<uintptr_t> Stops(const std::vector<NamedRange>& ranges) const;
 
   /// Between malloc and, for what is more than malloc says it has, the rest.
   static void DivideHeap(const HeapPages& heap, Owners& owners);

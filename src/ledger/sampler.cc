@@ -12,7 +12,7 @@ namespace {
 
 constexpr Nanoseconds kSampleEvery = std::chrono::seconds(1);
 constexpr Nanoseconds kNoNews = std::chrono::milliseconds(250);
-/// Of what something costs: how long to wait until it is done again.
+/// Of what a sample costs: how long to wait until the next.
 constexpr int64_t kRest = 2000;
 
 }  // namespace
@@ -37,22 +37,23 @@ void Sampler::Loop() {
   if (!RecordingIsOn()) return;
   for (;;) {
     Nanoseconds now{0};
-    bool all = false;
+    bool peak = false;
     {
       MutexLock lock(mutex_);
       for (;;) {
         if (stopped_) return;
         now = clock_.Now();
-        all = asked_;
+        peak = asked_;
         if (ShouldSample(now)) break;
         wake_.WaitFor(mutex_, due_ - now);
       }
     }
-    Sample(now, all);
+    Sample(now, peak ? Look::kAtAPeak : Look::kWhenDue);
   }
 }
 
-void Sampler::Sample(Nanoseconds now, bool all) {
+void Sampler::Sample(Nanoseconds now, Look look) {
+  const KeptProcFiles::Use kept(files_);
   const int64_t begin = ReadThreadTimes().cpu_ns;
   SampleReading reading = ReadSample(clock_, options_.tcp);
   ProcessSample sample = SampleBetween(last_, reading);
@@ -66,7 +67,8 @@ void Sampler::Sample(Nanoseconds now, bool all) {
     due_ = now + std::max(kSampleEvery, Nanoseconds(cost * kRest));
     cpu_ns_ += cost;
   }
-  if (all || looks_.IsDue(now, sample.rss_bytes)) SampleMemory(now, sample);
+  if (look == Look::kInAnyCase || looks_.IsDue(now, sample.rss_bytes, look == Look::kAtAPeak))
+    SampleMemory(now, sample);
 }
 
 void Sampler::SampleMemory(Nanoseconds now, const ProcessSample& sample) {
@@ -99,7 +101,7 @@ void Sampler::Stop() {
   }
   thread_.join();
   if (!RecordingIsOn()) return;
-  Sample(clock_.Now(), /*all=*/true);
+  Sample(clock_.Now(), Look::kInAnyCase);
   LogInfo("samples took {:.3f} ms of CPU", static_cast<double>(cpu_ns()) * 1e-6);
 }
 

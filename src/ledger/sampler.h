@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/kept_proc_files.h"
 #include "base/mutex.h"
 #include "base/resident_memory.h"
 #include "base/tcp_counters.h"
@@ -23,8 +24,8 @@ struct SamplerOptions {
   std::optional<TcpPorts> tcp;
 };
 
-/// Gives itself a two-thousandth of one CPU for samples and as much for memory (LookSchedule):
-/// where that is not enough, they come less often. What SampleNow asks for comes on top.
+/// Gives itself a two-thousandth of one CPU for samples and less for memory (LookSchedule): where
+/// that is not enough, they come less often. Samples that SampleNow asks for come on top.
 /// Any thread.
 class Sampler {
  public:
@@ -47,15 +48,18 @@ class Sampler {
   int64_t cpu_ns() const;
 
  private:
+  enum class Look { kWhenDue, kAtAPeak, kInAnyCase };
+
   void Loop();
-  /// Samples what is due at `now`, or all.
-  void Sample(Nanoseconds now, bool all);
+  /// A sample of counters, and one of memory as `look` says.
+  void Sample(Nanoseconds now, Look look);
   void SampleMemory(Nanoseconds now, const ProcessSample& sample);
   bool ShouldSample(Nanoseconds now) INTERLUDE_REQUIRES(mutex_);
 
   const SamplerOptions options_;
   const Clock& clock_;
   // The sampling thread's; after Stop has joined it, the stopping thread's.
+  KeptProcFiles files_;
   SampleReading last_;
   ResidentMemoryReader memory_;
   LookSchedule looks_;

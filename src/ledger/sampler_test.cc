@@ -83,13 +83,20 @@ TEST(LookSchedule, LooksEveryTwoSecondsAndWhereMemoryHasMoved) {
   EXPECT_TRUE(looks.IsDue(seconds(12), 640));
 }
 
+TEST(LookSchedule, LooksWhereAPeakIsLikely) {
+  LookSchedule looks(seconds(10));
+  looks.Looked(seconds(10), 640, 1000);
+  EXPECT_FALSE(looks.IsDue(seconds(11), 640));
+  EXPECT_TRUE(looks.IsDue(seconds(11), 640, /*peak=*/true));
+}
+
 TEST(LookSchedule, KeepsToItsCostWhateverHappens) {
   LookSchedule looks(seconds(10));
-  looks.Looked(seconds(10), 640, 20'000'000);  // free
+  looks.Looked(seconds(10), 640, 8'000'000);  // free
   EXPECT_TRUE(looks.IsDue(seconds(11), 1280));
-  looks.Looked(seconds(11), 1280, 5'000'000);  // 10 s worth of a two-thousandth
-  EXPECT_FALSE(looks.IsDue(seconds(19), 640));
-  EXPECT_TRUE(looks.IsDue(seconds(20), 640));
+  looks.Looked(seconds(11), 1280, 2'000'000);  // 12 s worth of a six-thousandth
+  EXPECT_FALSE(looks.IsDue(seconds(21), 640, /*peak=*/true));
+  EXPECT_TRUE(looks.IsDue(seconds(22), 640));
 }
 
 TEST(Sampler, TheLastSampleCoversTheTimeUntilItStops) {
