@@ -2,12 +2,12 @@
 """Measures what keeping a run's account costs the run, and writes the table into docs/results.md.
 
 Whole runs with the account and without (INTERLUDE_WITHOUT_ACCOUNT), in the order ABBA..., same seed: a coordinator and
-two workers whose steps take a second a round, 0.9 s of it on a CPU. The differences of the pairs, with a 95 % interval,
+two workers whose steps take five seconds a round, 4.5 s of it on a CPU. The differences of the pairs, with a 95 % interval,
 say what a run can tell; beside them stands the sum of what can be counted: the records of a run times what each costs
 (ledger_bench record), what the samplers say that they took, and what the coordinator's spans of `ledger` say that
 storing took, scaled up to all rounds (the last one's is not recorded). `./run ledger` calls it.
 
-Usage: tools/measure_account.py [--pairs 8] [--rounds 10] [--build build/release] [--write docs/results.md]
+Usage: tools/measure_account.py [--pairs 4] [--rounds 12] [--build build/release] [--write docs/results.md]
 """
 import argparse
 import json
@@ -38,8 +38,8 @@ def rows(directory, sql):
 
 def run(options, directory, with_account):
     """(CPU seconds of all its processes, seconds that its rounds took)."""
-    settings = {"round.rounds": options.rounds, "model.synthetic_step_ms": 50, "model.synthetic_cpu_ms": 45,
-                "model.synthetic_params": 20_000_000}
+    settings = {"round.rounds": options.rounds, "round.local_steps": 100, "model.synthetic_step_ms": 50,
+                "model.synthetic_cpu_ms": 45, "model.synthetic_params": 20_000_000}
     command = [options.build / "bin/interlude", "run", "--workers", "2", "--threads", "1", "--quiet", "--config",
                ROOT / "examples/synthetic.toml", "--dir", directory]
     command += [word for pair in settings.items() for word in ("--set", "%s=%s" % pair)]
@@ -129,8 +129,8 @@ def table(options, runs, counts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--pairs", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--build", type=lambda path: pathlib.Path(path).resolve(), default=ROOT / "build/release")
     parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
