@@ -13,13 +13,15 @@ std::optional<std::string> ReadOpenFile(int file) {
   std::string text;
   // Most of these files are made when they are read, and a second read costs as much as the first.
   constexpr size_t kStep = 16384;
+  // The kernel stops before the line that its page of 4 KiB has no room for, and no earlier.
+  constexpr ssize_t kMayGoOn = 1024;
   ssize_t got = 0;
   do {
     const size_t before = text.size();
     text.resize(before + kStep);
     got = ::pread(file, text.data() + before, kStep, static_cast<off_t>(before));
     text.resize(before + static_cast<size_t>(got > 0 ? got : 0));
-  } while (got > 0);
+  } while (got >= kMayGoOn);
   if (got < 0) return std::nullopt;
   return text;
 }

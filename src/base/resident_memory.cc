@@ -20,8 +20,10 @@ constexpr size_t kLargestMapping = size_t{64} << 30;
 constexpr uintptr_t kKernelSpace = uintptr_t{1} << 63;
 /// A range is full when no more than this is missing: its first lines are skipped (NextColour).
 constexpr int64_t kMissingOfFull = int64_t{128} << 10;
-/// Below this change of the kernel's total, files are not looked at again.
+/// Below this change of the kernel's total, or this part of the resident memory, files are not
+/// looked at again.
 constexpr int64_t kFileChange = int64_t{256} << 10;
+constexpr int64_t kFileChangePart = 128;
 /// Below this change of what malloc has, neither is the map.
 constexpr int64_t kHeapChange = int64_t{1} << 20;
 /// Looks with the same map, at most.
@@ -127,7 +129,9 @@ bool ResidentMemoryReader::FilesHaveMoved(const ProcessMemory& memory) {
   for (const MemoryMapping& mapping : mappings_) {
     if (HasFile(mapping)) mapped += static_cast<int64_t>(mapping.end - mapping.begin);
   }
-  if (mapped == file_mapped_bytes_ && std::abs(total - file_bytes_) <= kFileChange) return false;
+  const int64_t change =
+      std::max(kFileChange, static_cast<int64_t>(memory.resident) / kFileChangePart);
+  if (mapped == file_mapped_bytes_ && std::abs(total - file_bytes_) <= change) return false;
   file_bytes_ = total;
   file_mapped_bytes_ = mapped;
   return true;

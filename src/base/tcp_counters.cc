@@ -15,6 +15,7 @@ namespace interlude {
 namespace {
 
 constexpr int64_t kNsPerUs = 1000;
+constexpr int kReadingsAList = 8;
 
 /// A field of T at `offset`, when the kernel gave that much.
 template <typename T>
@@ -45,22 +46,6 @@ std::optional<uint64_t> CookieOf(int socket) {
   return cookie;
 }
 
-/// Adds the connection behind `file` where it is one that is meant. False when the kernel does not
-/// say.
-bool Consider(int file, const TcpPorts& ports, std::map<uint64_t, TcpCounters>& found) {
-  // Another thread may close the file meanwhile, and its number may come to mean another: then
-  // that one is looked at, which is as well.
-  if (PortOf(file, ports.own_end ? ::getsockname : ::getpeername) != ports.port) return true;
-  std::array<std::byte, sizeof(tcp_info)> info{};
-  socklen_t length = info.size();
-  if (::getsockopt(file, IPPROTO_TCP, TCP_INFO, info.data(), &length) != 0) return true;
-  constexpr auto kEstablished = std::byte{1};  // TCP_ESTABLISHED of netinet/tcp.h
-  if (length == 0 || info[offsetof(tcp_info, tcpi_state)] != kEstablished) return true;
-  const auto cookie = CookieOf(file);
-  if (cookie) found[*cookie] = ParseTcpInfo(std::span(info).first(length));
-  return cookie.has_value();
-}
-
 }  // namespace
 
 TcpCounters ParseTcpInfo(std::span<const std::byte> info) {
@@ -76,18 +61,59 @@ TcpCounters ParseTcpInfo(std::span<const std::byte> info) {
   return counters;
 }
 
-std::optional<std::map<uint64_t, TcpCounters>> ReadTcpCounters(const TcpPorts& ports) {
+/// Adds the connection behind `file` where it is one that is meant. False when the kernel does not
+/// say.
+bool TcpConnections::Consider(int file, Counters& found) {
+  // Another thread may close the file meanwhile, and its number may come to mean another: then
+  // that one is looked at, which is as well.
+  if (PortOf(file, ports_.own_end ? ::getsockname : ::getpeername) != ports_.port) return true;
+  std::array<std::byte, sizeof(tcp_info)> info{};
+  socklen_t length = info.size();
+  if (::getsockopt(file, IPPROTO_TCP, TCP_INFO, info.data(), &length) != 0) return true;
+  constexpr auto kEstablished = std::byte{1};  // TCP_ESTABLISHED of netinet/tcp.h
+  if (length == 0 || info[offsetof(tcp_info, tcpi_state)] != kEstablished) return true;
+  const auto cookie = CookieOf(file);
+  if (!cookie) return false;
+  found[*cookie] = ParseTcpInfo(std::span(info).first(length));
+  known_[file] = *cookie;
+  return true;
+}
+
+/// Nothing when one of them is no longer what it was.
+std::optional<TcpConnections::Counters> TcpConnections::ReadKnown() {
+  Counters found;
+  const std::map<int, uint64_t> known = known_;
+  for (const auto& [file, cookie] : known) {
+    if (!Consider(file, found) || !found.contains(cookie)) return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<TcpConnections::Counters> TcpConnections::ReadAll() {
+  known_.clear();
+  readings_ = 0;
   DIR* const files = ::opendir("/proc/self/fd");
   if (files == nullptr) return std::nullopt;
-  std::map<uint64_t, TcpCounters> found;
-  bool known = true;
+  Counters found;
+  bool told = true;
   while (const dirent* entry = ::readdir(files)) {
     const auto file = Number(entry->d_name);
-    if (file) known = Consider(static_cast<int>(*file), ports, found) && known;
+    if (file) told = Consider(static_cast<int>(*file), found) && told;
   }
   ::closedir(files);
-  if (!known) return std::nullopt;
+  if (!told) return std::nullopt;
   return found;
+}
+
+std::optional<TcpConnections::Counters> TcpConnections::Read() {
+  if (!known_.empty() && ++readings_ < kReadingsAList) {
+    if (auto found = ReadKnown()) return found;
+  }
+  return ReadAll();
+}
+
+std::optional<std::map<uint64_t, TcpCounters>> ReadTcpCounters(const TcpPorts& ports) {
+  return TcpConnections(ports).Read();
 }
 
 }  // namespace interlude

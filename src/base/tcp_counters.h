@@ -1,4 +1,4 @@
-// What the kernel has counted for TCP connections of this process. Any thread.
+// What the kernel has counted for TCP connections of this process.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,27 @@ struct TcpPorts {
 /// no other socket ever has. Nothing where the kernel gives neither cookies nor counters, or the
 /// process may not list its own files. Costs about a microsecond a file that is open.
 std::optional<std::map<uint64_t, TcpCounters>> ReadTcpCounters(const TcpPorts& ports);
+
+/// The same again and again: the process's open files are listed only at each eighth reading and
+/// when a known connection is gone, so that a new one may be counted some readings late, then with
+/// all it has done. One thread at a time.
+class TcpConnections {
+ public:
+  explicit TcpConnections(const TcpPorts& ports) : ports_(ports) {}
+
+  /// As ReadTcpCounters.
+  std::optional<std::map<uint64_t, TcpCounters>> Read();
+
+ private:
+  using Counters = std::map<uint64_t, TcpCounters>;
+  bool Consider(int file, Counters& found);
+  std::optional<Counters> ReadKnown();
+  std::optional<Counters> ReadAll();
+
+  const TcpPorts ports_;
+  std::map<int, uint64_t> known_;  // file, cookie
+  int readings_ = 0;               // since all files were listed
+};
 
 /// From the bytes of the kernel's struct tcp_info, of which older kernels give fewer.
 TcpCounters ParseTcpInfo(std::span<const std::byte> info);

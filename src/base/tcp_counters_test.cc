@@ -93,6 +93,36 @@ TEST_F(TcpConnection, IsFoundByThePortOfEitherEnd) {
   EXPECT_NE(to_port->begin()->first, at_port->begin()->first);
 }
 
+TEST_F(TcpConnection, IsReadAgainUntilItIsGone) {
+  TcpConnections connections({.port = port_});
+  for (int64_t sent = 1; sent <= 20; ++sent) {
+    Send(near_, far_, 1);
+    const auto found = connections.Read();
+    ASSERT_TRUE(found.has_value());
+    ASSERT_EQ(found->size(), 1u);
+    EXPECT_EQ(found->begin()->second.sent_bytes, sent);
+  }
+  ::shutdown(near_, SHUT_RDWR);
+  ::close(near_);
+  near_ = ::dup(listener_);  // the file's number means another now
+  const auto none = connections.Read();
+  ASSERT_TRUE(none.has_value());
+  EXPECT_TRUE(none->empty());
+}
+
+TEST_F(TcpConnection, ThatIsMadeLaterIsCountedBeforeLong) {
+  TcpConnections connections({.port = port_});
+  ASSERT_EQ(connections.Read()->size(), 1u);
+  const int later = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  socklen_t length = sizeof(address);
+  ASSERT_EQ(::getpeername(near_, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  ASSERT_EQ(::connect(later, reinterpret_cast<sockaddr*>(&address), length), 0);
+  int readings = 1;
+  while (connections.Read()->size() < 2) ASSERT_LT(++readings, 20);
+  ::close(later);
+}
+
 TEST_F(TcpConnection, ToAnotherPortDoesNotCount) {
   const auto none = ReadTcpCounters({.port = static_cast<uint16_t>(port_ ^ 1)});
   ASSERT_TRUE(none.has_value());

@@ -121,8 +121,7 @@ constexpr std::array kStandingFigures = {
 
 }  // namespace
 
-SampleReading ReadSample(const Clock& clock, const std::optional<TcpPorts>& tcp,
-                         const std::string& root) {
+SampleReading ReadSample(const Clock& clock, TcpConnections* tcp, const std::string& root) {
   SampleReading reading;
   // As exact as run.db keeps it: what else is recorded at the time of a sample has the same time.
   reading.at = std::chrono::floor<std::chrono::microseconds>(clock.Now());
@@ -130,7 +129,7 @@ SampleReading ReadSample(const Clock& clock, const std::optional<TcpPorts>& tcp,
   reading.machine = ReadMachineCounters(root);
   reading.pressure = ReadPressure(root);
   reading.throttling = ReadCpuThrottling(root);
-  if (tcp) reading.tcp = ReadTcpCounters(*tcp);
+  if (tcp != nullptr) reading.tcp = tcp->Read();
   return reading;
 }
 

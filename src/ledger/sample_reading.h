@@ -28,8 +28,7 @@ struct SampleReading {
 
 /// Reads everything now. `root` stands before /proc and /sys, for tests; without `tcp` nothing is
 /// known of connections. Costs a few tenths of a millisecond.
-SampleReading ReadSample(const Clock& clock, const std::optional<TcpPorts>& tcp,
-                         const std::string& root = "");
+SampleReading ReadSample(const Clock& clock, TcpConnections* tcp, const std::string& root = "");
 
 /// The sample of the time between two readings; `recorded_by` is left to the caller. What either
 /// lacks is kUnknownFigure. Threads, connections, disks and interfaces come and go: those that are

@@ -149,12 +149,12 @@ TEST(SampleReading, ReadsTheFilesBelowTheRoot) {
   root.File("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n");
   root.File("/proc/self/cgroup", "4:cpu:/a\n");
   root.File("/sys/fs/cgroup/cpu/a/cpu.stat", "nr_throttled 1\nthrottled_time 5\n");
-  const SampleReading before = ReadSample(clock, std::nullopt, root.path());
+  const SampleReading before = ReadSample(clock, nullptr, root.path());
   EXPECT_EQ(before.at, seconds(3));
   root.File("/proc/self/io", "read_bytes: 15\nwrite_bytes: 20\n");
   root.File("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3\n");
   root.File("/sys/fs/cgroup/cpu/a/cpu.stat", "nr_throttled 4\nthrottled_time 12\n");
-  const ProcessSample sample = SampleBetween(before, ReadSample(clock, std::nullopt, root.path()));
+  const ProcessSample sample = SampleBetween(before, ReadSample(clock, nullptr, root.path()));
   EXPECT_EQ(sample.disk_read_bytes, 5);
   EXPECT_EQ(sample.disk_write_bytes, 0);
   EXPECT_EQ(sample.memory_some_ns, 2000);

@@ -13,14 +13,20 @@ namespace {
 constexpr Nanoseconds kSampleEvery = std::chrono::seconds(1);
 constexpr Nanoseconds kNoNews = std::chrono::milliseconds(250);
 /// Of what a sample costs: how long to wait until the next.
-constexpr int64_t kRest = 2000;
+constexpr int64_t kRest = 3000;
+
+std::optional<TcpConnections> ConnectionsOf(const SamplerOptions& options) {
+  if (!options.tcp) return std::nullopt;
+  return TcpConnections(*options.tcp);
+}
 
 }  // namespace
 
 Sampler::Sampler(const SamplerOptions& options, const Clock& clock)
     : options_(options),
       clock_(clock),
-      last_(ReadSample(clock, options.tcp)),
+      connections_(ConnectionsOf(options)),
+      last_(ReadSample(clock, connections_ ? &*connections_ : nullptr)),
       looks_(last_.at),
       due_(last_.at + kSampleEvery),
       sampled_at_(last_.at),
@@ -55,7 +61,7 @@ void Sampler::Loop() {
 void Sampler::Sample(Nanoseconds now, Look look) {
   const KeptProcFiles::Use kept(files_);
   const int64_t begin = ReadThreadTimes().cpu_ns;
-  SampleReading reading = ReadSample(clock_, options_.tcp);
+  SampleReading reading = ReadSample(clock_, connections_ ? &*connections_ : nullptr);
   ProcessSample sample = SampleBetween(last_, reading);
   sample.recorded_by = options_.recorded_by;
   last_ = std::move(reading);

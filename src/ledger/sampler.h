@@ -24,8 +24,8 @@ struct SamplerOptions {
   std::optional<TcpPorts> tcp;
 };
 
-/// Gives itself a two-thousandth of one CPU for samples and less for memory (LookSchedule): where
-/// that is not enough, they come less often. Samples that SampleNow asks for come on top.
+/// Gives itself a 3,000th of one CPU for samples and less for memory (LookSchedule): where that is
+/// not enough, they come less often. Samples that SampleNow asks for come on top.
 /// Any thread.
 class Sampler {
  public:
@@ -60,6 +60,7 @@ class Sampler {
   const Clock& clock_;
   // The sampling thread's; after Stop has joined it, the stopping thread's.
   KeptProcFiles files_;
+  std::optional<TcpConnections> connections_;
   SampleReading last_;
   ResidentMemoryReader memory_;
   LookSchedule looks_;

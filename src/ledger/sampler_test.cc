@@ -94,9 +94,9 @@ TEST(LookSchedule, KeepsToItsCostWhateverHappens) {
   LookSchedule looks(seconds(10));
   looks.Looked(seconds(10), 640, 8'000'000);  // free
   EXPECT_TRUE(looks.IsDue(seconds(11), 1280));
-  looks.Looked(seconds(11), 1280, 2'000'000);  // 12 s worth of a six-thousandth
-  EXPECT_FALSE(looks.IsDue(seconds(21), 640, /*peak=*/true));
-  EXPECT_TRUE(looks.IsDue(seconds(22), 640));
+  looks.Looked(seconds(11), 1280, 2'000'000);  // 16 s worth of an 8,000th
+  EXPECT_FALSE(looks.IsDue(seconds(25), 640, /*peak=*/true));
+  EXPECT_TRUE(looks.IsDue(seconds(26), 640));
 }
 
 TEST(Sampler, TheLastSampleCoversTheTimeUntilItStops) {
