@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import sqlite3
 import sys
 import tempfile
@@ -92,6 +93,8 @@ class Reading(unittest.TestCase):
         for path in HERE.glob("*.toml"):
             if scenario.read(path, figures.FIGURES).facts:
                 self.assertIn(f"<!-- {path.stem}: begin -->", page)
+        self.assertIn("](field-report-f1.html)", re.sub("<!-- [a-z0-9]+: begin -->.*?<!-- [a-z0-9]+: end -->", "", page,
+                                                        flags=re.DOTALL), "it stays where sections are written anew")
 
 
 class Playing(unittest.TestCase):

@@ -214,7 +214,7 @@ Status SummarizeAndFind(const RunDatabase& database, const std::vector<WorkerRec
   // Waited for where it leaves its scope.
   std::future<void> causes =
       std::async(beside, [&] { run.causes = FindCauses(tables, &run.excesses); });
-  const RunPaths finder(workers, run.events, run.meta, clocks);
+  const RunPaths finder(workers, run.events, run.meta, clocks, run.records.samples);
   INTERLUDE_RETURN_IF_ERROR(
       WorkThroughRounds(database, rounds, spans, parts, finder, threads, run));
   std::future<void> summaries = std::async(beside, [&] {

@@ -71,6 +71,15 @@ void Memory(CauseWorld& world, double stalled_ms) {
   Add(world, Phase::kTrain, &S::disk_read_bytes, 36e6);
 }
 
+/// It sleeps for its transport's threads, which wait for a CPU, all together, for `others_ms`.
+void ThrottledDownload(CauseWorld& world, double throttled_ms, double others_ms) {
+  OneCore(world, 1);
+  world.record(kVictim).quota_cores = 0.03;
+  world.Set(kVictim, kRound, Phase::kDownload, {100, 2000, 8000});
+  Add(world, Phase::kDownload, &S::throttled_ns, throttled_ms * kMs);
+  Add(world, Phase::kDownload, &S::run_delay_ns, (2000 + others_ms) * kMs);
+}
+
 void SlowUpload(CauseWorld& world, double tcp_busy_ms, double round_trip_ms) {
   world.Set(kVictim, kRound, Phase::kUpload, {5, 1, 1094});
   Add(world, Phase::kUpload, &S::tcp_busy_ns, tcp_busy_ms * kMs);
@@ -98,6 +107,15 @@ const Case kCases[] = {
        w.Forget(&S::throttled_ns);
      },
      CauseKind::kQuota, Grade::kHypothesis},
+    {"a download whose transport a quota holds up",
+     [](CauseWorld& w) { ThrottledDownload(w, 10000, 12000); }, CauseKind::kQuota,
+     Grade::kObserved},
+    {"a download asleep beside others of its group that the quota holds up",
+     [](CauseWorld& w) { ThrottledDownload(w, 10000, 0); }, CauseKind::kBandwidth,
+     Grade::kHypothesis},
+    {"a download asleep for longer than the quota held it up",
+     [](CauseWorld& w) { ThrottledDownload(w, 4000, 12000); }, CauseKind::kBandwidth,
+     Grade::kHypothesis},
     {"half of the waiting is throttling, half is neighbours",
      [](CauseWorld& w) {
        OneCore(w, 1);
@@ -304,6 +322,15 @@ TEST(CausesSentencesTest, AQuotaIsToldWithItsFigures) {
   EXPECT_EQ(cause.evidence.at(0),
             "encode took 1.70 s, on worker 2, the median, 100 ms: on a CPU 98.0 ms against 98.0 "
             "ms, waiting for a CPU 1.60 s against 2.0 ms, asleep 0 ms against 0 ms.");
+}
+
+TEST(CausesSentencesTest, ThrottledTransportIsToldWithItsFigures) {
+  CauseWorld world(3, 5);
+  ThrottledDownload(world, 10000, 12000);
+  const Cause cause = FindCauses(world.Tables()).at(0).cause;
+  EXPECT_THAT(cause.evidence,
+              testing::Contains(testing::AllOf(HasSubstr("Its quota held the process up for"),
+                                               HasSubstr("the transport's threads waited"))));
 }
 
 TEST(CausesSentencesTest, WhatIsMissingIsNamed) {

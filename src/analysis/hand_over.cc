@@ -53,16 +53,27 @@ bool Holds(const Pairs& pairs, const Pair& pair) {
 
 }  // namespace
 
-bool IsHandOver(const ActivityGraph& graph, uint32_t before, const WalkPiece& gap) {
+bool IsHeldUpByQuota(const Throttling::Part& gap, int64_t length_ns) {
+  return gap.held_up_ns >= length_ns / 2 && gap.cpu_ns <= kMostHandOverNs;
+}
+
+bool IsHandOver(const ActivityGraph& graph, uint32_t before, const WalkPiece& gap,
+                const Throttling* throttling, int64_t shift_ns) {
   // The gap itself may be cut at the round's begin, on the coordinator's clock.
   const Activity& begin = graph[before];
-  if (begin.end_clock != gap.end_clock || Wide{gap.end_ns} - begin.end_ns > kMostHandOverNs)
-    return false;
+  if (begin.end_clock != gap.end_clock) return false;
   const Activity& ended = graph[BehindJoins(graph, before)];
   const Activity& next = graph[gap.activity];
+  const Wide length_ns = Wide{gap.end_ns} - begin.end_ns;
   // A worker that two activities are about may be two workers.
-  if (gap.end_clock == kNoWorker) return Holds(kOfCoordinator, {ended.kind, next.kind});
-  return ended.worker == next.worker && Holds(kOfWorker, {ended.kind, next.kind});
+  if (gap.end_clock == kNoWorker)
+    return length_ns <= kMostHandOverNs && Holds(kOfCoordinator, {ended.kind, next.kind});
+  if (ended.worker != next.worker || !Holds(kOfWorker, {ended.kind, next.kind})) return false;
+  if (length_ns <= kMostHandOverNs) return true;
+  return throttling != nullptr &&
+         IsHeldUpByQuota(throttling->Within(Narrow(Wide{begin.end_ns} - shift_ns),
+                                            Narrow(Wide{gap.end_ns} - shift_ns)),
+                         Narrow(length_ns));
 }
 
 }  // namespace interlude

@@ -132,6 +132,8 @@ ProcessHistory::Piece ProcessHistory::PieceOf(const Span& span) {
   piece.begin_ns = span.begin_ns;
   piece.end_ns = span.end_ns;
   piece.cpu = static_cast<double>(std::max<int64_t>(0, span.cpu_ns)) / inside;
+  piece.delay =
+      static_cast<float>(static_cast<double>(std::max<int64_t>(0, span.run_delay_ns)) / inside);
   piece.waiting = static_cast<float>(static_cast<double>(split.run_delay_ns) / inside);
   if (IsWork(span.phase))
     piece.sleeping = static_cast<float>(static_cast<double>(split.blocked_ns) / inside);
@@ -221,6 +223,13 @@ int64_t ProcessHistory::CpuMeanwhile(const Span& span) const {
   double sum = 0;
   for (const Piece& other : Overlapping(span.begin_ns, span.end_ns))
     sum += other.cpu * Overlap(other, span.begin_ns, span.end_ns);
+  return Rounded(sum);
+}
+
+int64_t ProcessHistory::DelayMeanwhile(const Span& span) const {
+  double sum = 0;
+  for (const Piece& other : Overlapping(span.begin_ns, span.end_ns))
+    sum += static_cast<double>(other.delay) * Overlap(other, span.begin_ns, span.end_ns);
   return Rounded(sum);
 }
 

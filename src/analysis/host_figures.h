@@ -56,6 +56,8 @@ class ProcessHistory {
   HostFigures Of(const Span& span) const;
   /// CPU time of all its spans while `span` went on, the span's own among it.
   int64_t CpuMeanwhile(const Span& span) const;
+  /// How long threads of all its spans waited for a CPU while `span` went on, likewise.
+  int64_t DelayMeanwhile(const Span& span) const;
 
  private:
   enum Share { kTime, kWaiting, kSleeping, kUpload, kShares };
@@ -69,8 +71,9 @@ class ProcessHistory {
   struct Piece {
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
-    double cpu = 0;  // per nanosecond
-    float waiting = 0;
+    double cpu = 0;     // per nanosecond, as those below
+    float delay = 0;    // of all its threads
+    float waiting = 0;  // of the mean thread
     float sleeping = 0;
     bool upload = false;
     double Rate(Share share) const;

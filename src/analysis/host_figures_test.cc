@@ -131,5 +131,14 @@ TEST(HostFiguresTest, CpuTimeMeanwhileIsThatOfAllSpansAtTheTime) {
   EXPECT_EQ(History({encode, upload}, {}).CpuMeanwhile(encode), 1100);
 }
 
+TEST(HostFiguresTest, DelayMeanwhileIsThatOfAllThreadsOfAllSpansAtTheTime) {
+  Span encode = MakeSpan(Phase::kEncode, 10, 11);
+  Span upload = MakeSpan(Phase::kUpload, 10.5, 12.5);
+  encode.run_delay_ns = 8'000'000'000;  // of sixteen threads
+  upload.run_delay_ns = 400'000'000;
+  EXPECT_NEAR(static_cast<double>(History({encode, upload}, {}).DelayMeanwhile(upload)), 4.4e9,
+              1e3);
+}
+
 }  // namespace
 }  // namespace interlude

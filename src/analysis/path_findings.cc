@@ -52,8 +52,9 @@ const PathRule kRules[] = {
      0.05,
      "handing over from thread to thread is {0} of the rounds' critical path, {1} a round",
      "decide",
-     "A thread that is woken waits for a CPU: run fewer threads or processes on these cores, or "
-     "hand over less often with larger chunks (round.chunk_params)."},
+     "A thread that is woken waits for a CPU: run fewer threads or processes on these cores, raise "
+     "a CPU quota that is used up, or hand over less often with larger chunks "
+     "(round.chunk_params)."},
 };
 
 constexpr double kUnexplained = 0.02;

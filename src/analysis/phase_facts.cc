@@ -77,9 +77,24 @@ struct FactsSource::Process {
   ProcessHistory history;
   RoundTrips trips;
   WorkerRecord record;
+  std::optional<Throttling> throttling;  // nothing: it never was throttled
 
   void Add(const Span& span, int64_t round_begin_ns, PhaseFacts& facts) const;
+  void AddThrottling(const Span& span, PhaseFacts& facts) const;
 };
+
+void FactsSource::Process::AddThrottling(const Span& span, PhaseFacts& facts) const {
+  const SpanSplit split = SplitSpan(span);
+  if (!throttling || split.inside_ns() == 0) return;
+  const Throttling::Part part = throttling->Within(span.begin_ns, span.end_ns);
+  const auto of_busy = [&](int64_t ns) {
+    return static_cast<int64_t>(static_cast<double>(ns) * static_cast<double>(split.busy_ns()) /
+                                static_cast<double>(split.inside_ns()));
+  };
+  const int64_t others = std::max<int64_t>(0, part.run_delay_ns - history.DelayMeanwhile(span));
+  facts.held_up_ns = std::min(kLongest, facts.held_up_ns + of_busy(part.held_up_ns));
+  facts.others_delay_ns = std::min(kLongest, facts.others_delay_ns + of_busy(others));
+}
 
 void FactsSource::Process::Add(const Span& span, int64_t round_begin_ns, PhaseFacts& facts) const {
   const bool first = facts.worker == kNoWorker;
@@ -90,6 +105,7 @@ void FactsSource::Process::Add(const Span& span, int64_t round_begin_ns, PhaseFa
   facts.split += SplitSpan(span);
   facts.cpu_ns = std::min(kLongest, facts.cpu_ns + std::clamp<int64_t>(span.cpu_ns, 0, kLongest));
   facts.cpu_meanwhile_ns = std::min(kLongest, facts.cpu_meanwhile_ns + history.CpuMeanwhile(span));
+  AddThrottling(span, facts);
   facts.bytes += span.bytes;
   if (first) {
     facts.host = host;
@@ -118,9 +134,13 @@ FactsSource::FactsSource(const CauseTables& tables) {
   auto probes = ByWorker(tables.probes, [](const ClockProbe& p) { return p.worker; });
   std::map<int32_t, WorkerRecord> records;
   for (const WorkerRecord& record : tables.workers) records[record.worker] = record;
+  ThrottlingByWorker throttling = FindThrottling(tables.workers, tables.samples);
   for (auto& [worker, of_worker] : spans) {
-    processes_.emplace(worker, Process{ProcessHistory(of_worker, std::move(samples[worker])),
-                                       RoundTrips(std::move(probes[worker])), records[worker]});
+    auto throttled = throttling.extract(worker);
+    processes_.emplace(
+        worker, Process{ProcessHistory(of_worker, std::move(samples[worker])),
+                        RoundTrips(std::move(probes[worker])), records[worker],
+                        throttled ? std::optional(std::move(throttled.mapped())) : std::nullopt});
   }
   for (const WorkerRoundRecord& part : tables.parts)
     samples_[{part.worker, part.round}] = part.samples;

@@ -10,6 +10,7 @@
 
 #include "analysis/host_figures.h"
 #include "analysis/span_split.h"
+#include "analysis/throttling.h"
 #include "ledger/clock_probe.h"
 #include "ledger/run_database.h"
 
@@ -36,6 +37,10 @@ struct PhaseFacts {
   uint64_t samples = 0;   // trained on in the round
   int64_t waited_ns = 0;  // for pictures, in train
   HostFigures host;
+  /// Of its busy time, by the samples' share of time: its quota held it up (analysis/throttling.h),
+  /// and threads of the process that are in no span waited for a CPU, all together. 0: not known.
+  int64_t held_up_ns = 0;
+  int64_t others_delay_ns = 0;
   /// The smallest round trip of a clock probe from the worker's first span of the round to the end
   /// of this one: while it trains, the way has no queue that its own upload makes. kUnknownFigure:
   /// no probe.

@@ -34,25 +34,41 @@ bool Continues(const PathPiece& before, const PathPiece& piece) {
          before.chunk == piece.chunk && before.next == piece.next;
 }
 
-ActivityKind WhatOf(const WalkPiece& walked, const ActivityGraph& graph) {
-  if (!walked.gap) return graph[walked.activity].kind;
-  const bool handed = walked.before && IsHandOver(graph, *walked.before, walked);
-  return handed ? ActivityKind::kHandOver : ActivityKind::kUnexplained;
+/// What tells whether a gap is a hand-over.
+struct GapFacts {
+  const ActivityGraph& graph;
+  const std::map<int32_t, WorkerClock>& clocks;
+  const ThrottlingByWorker* throttling;
+};
+
+bool IsHandedOver(const WalkPiece& gap, const GapFacts& facts) {
+  if (!gap.before) return false;
+  const auto clock = facts.clocks.find(gap.end_clock);
+  if (clock == facts.clocks.end() || facts.throttling == nullptr)
+    return IsHandOver(facts.graph, *gap.before, gap);
+  const auto found = facts.throttling->find(gap.end_clock);
+  return IsHandOver(facts.graph, *gap.before, gap,
+                    found == facts.throttling->end() ? nullptr : &found->second,
+                    clock->second.shift_ns);
+}
+
+ActivityKind WhatOf(const WalkPiece& walked, const GapFacts& facts) {
+  if (!walked.gap) return facts.graph[walked.activity].kind;
+  return IsHandedOver(walked, facts) ? ActivityKind::kHandOver : ActivityKind::kUnexplained;
 }
 
 /// The two parts of a chunk's link become one piece.
-std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const ActivityGraph& graph,
-                                  const std::map<int32_t, WorkerClock>& clocks) {
+std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const GapFacts& facts) {
   std::vector<PathPiece> pieces;
   for (const WalkPiece& walked : walk) {
-    const Activity& activity = graph[walked.activity];
-    const PathPiece piece{.what = WhatOf(walked, graph),
+    const Activity& activity = facts.graph[walked.activity];
+    const PathPiece piece{.what = WhatOf(walked, facts),
                           .worker = activity.worker,
                           .chunk = activity.chunk,
                           .next = activity.kind,
                           .begin_ns = walked.begin_ns,
                           .end_ns = walked.end_ns,
-                          .error_ns = ErrorOf(walked, clocks)};
+                          .error_ns = ErrorOf(walked, facts.clocks)};
     if (!pieces.empty() && Continues(pieces.back(), piece)) {
       pieces.back().end_ns = piece.end_ns;
       pieces.back().error_ns = std::max(pieces.back().error_ns, piece.error_ns);
@@ -136,7 +152,7 @@ RoundPath FindRoundPath(const RoundRecords& records) {
   for (const auto& [worker, clock] : clocks) times.Shift(worker, clock.shift_ns);
   const RoundGraph graph = BuildRoundGraph(records, times, clocks);
   path.pieces = NamePieces(CriticalPath(graph.activities, graph.last, round.begin_ns, round.end_ns),
-                           graph.activities, clocks);
+                           {graph.activities, clocks, records.throttling});
   for (const PathPiece& piece : path.pieces) {
     if (piece.what == ActivityKind::kUnexplained)
       path.unexplained_ns += piece.end_ns - piece.begin_ns;

@@ -99,6 +99,22 @@ void Break(const Faults& faults, SimulatedRound& round, Random& random) {
   }
 }
 
+/// Samples of a worker, some of them nonsense.
+ThrottlingByWorker RandomThrottling(const SimulationPlan& plan, Random& random) {
+  std::vector<WorkerRecord> workers(plan.workers.size());
+  std::vector<ProcessSample> samples(20);
+  for (ProcessSample& sample : samples) {
+    sample.recorded_by = static_cast<int32_t>(Draw(random, 0, 3));
+    for (int64_t ProcessSample::*figure :
+         {&ProcessSample::at_ns, &ProcessSample::interval_ns, &ProcessSample::throttled_ns,
+          &ProcessSample::run_delay_ns, &ProcessSample::cpu_ns})
+      sample.*figure = OneIn(random, 8) ? Nonsense(random) : Draw(random, -1, 2'000'000'000);
+  }
+  for (size_t worker = 0; worker < workers.size(); ++worker)
+    workers[worker].worker = static_cast<int32_t>(worker);
+  return FindThrottling(workers, samples);
+}
+
 TEST(RoundPathOfBrokenRecords, TheSumIsExactWhateverIsLostDoubledOrNonsense) {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -110,6 +126,8 @@ TEST(RoundPathOfBrokenRecords, TheSumIsExactWhateverIsLostDoubledOrNonsense) {
     const std::vector<EventRecord> events = RandomEvents(round, random);
     RoundRecords records = round.Records(plan.barrier != OneIn(random, 10));
     if (OneIn(random, 2)) records.events = events;
+    const ThrottlingByWorker throttling = RandomThrottling(plan, random);
+    records.throttling = &throttling;
     const RoundPath path = FindRoundPath(records);
     EXPECT_EQ(SumOf(path), round.round.end_ns - round.round.begin_ns);
     for (const PathPiece& piece : path.pieces) EXPECT_GE(piece.error_ns, 0);

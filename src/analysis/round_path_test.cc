@@ -57,9 +57,26 @@ class Hand {
     events_.push_back({.at_ns = at_ms * kMs, .worker = worker, .kind = kind});
   }
   void Threads(int32_t process, int32_t threads) { threads_[process] = threads; }
+  /// Of a worker with one thread.
+  void Sample(int32_t worker, int64_t begin_ms, int64_t end_ms, int64_t throttled_ms,
+              int64_t run_delay_ms, int64_t cpu_ms) {
+    const auto shift = shift_.find(worker);
+    const int64_t raw_end_ms = end_ms - (shift == shift_.end() ? 0 : shift->second);
+    samples_.push_back({.recorded_by = worker,
+                        .at_ns = raw_end_ms * kMs,
+                        .interval_ns = (end_ms - begin_ms) * kMs,
+                        .cpu_ns = cpu_ms * kMs,
+                        .run_delay_ns = run_delay_ms * kMs,
+                        .throttled_ns = throttled_ms * kMs});
+  }
 
   RoundPath Path(bool barrier = false) const {
-    return FindRoundPath({round_, spans_, stamps_, events_, clocks_, barrier, threads_});
+    std::vector<WorkerRecord> workers;
+    for (const ProcessSample& sample : samples_)
+      workers.push_back({.worker = sample.recorded_by, .visible_cores = 8, .threads = 1});
+    const ThrottlingByWorker throttling = FindThrottling(workers, samples_);
+    return FindRoundPath(
+        {round_, spans_, stamps_, events_, clocks_, barrier, threads_, &throttling});
   }
   /// Of the table in docs/report.md.
   const std::vector<std::string>& lines() const { return lines_; }
@@ -85,6 +102,7 @@ class Hand {
   std::vector<EventRecord> events_;
   std::vector<ClockEstimate> clocks_;
   std::map<int32_t, int32_t> threads_;
+  std::vector<ProcessSample> samples_;
   std::vector<std::string> lines_;
 };
 
@@ -311,6 +329,55 @@ TEST(RoundPath, WhatIsHandedOverIsNamedUpToTenthsOfASecondAndUnexplainedBeyond) 
   EXPECT_EQ(WithGaps(1200, 1360).unexplained_ns, WithGaps(1200, 1450).unexplained_ns);
   EXPECT_EQ(WithGaps(1200, 1451).unexplained_ns - WithGaps(1200, 1450).unexplained_ns, 101 * kMs);
   EXPECT_EQ(WithGaps(1199, 1360).unexplained_ns - WithGaps(1200, 1360).unexplained_ns, 101 * kMs);
+}
+
+/// A worker's gap of 400 ms from training to encoding; what its samples say is added by `sample`.
+template <typename Sample>
+std::string GapOfWorker(const Sample& sample) {
+  Hand hand(1000, 1500);
+  hand.Clock(0, -5000, 1);
+  hand.Span(Phase::kTrain, 0, 1000, 1010);
+  hand.Chunks(Phase::kEncode, 0, {{1410, 1450}});
+  hand.Chunks(Phase::kUpload, 0, {{1450, 1460}});
+  hand.Chunks(Phase::kReceive, 0, {{1460, 1500}});
+  sample(hand);
+  return Describe(hand.Path()).at(1);
+}
+
+TEST(RoundPath, ALongerGapIsAHandOverWhereAQuotaIsSeenToHaveHeldTheWorkerUp) {
+  const auto gap = [](int64_t throttled_ms, int64_t run_delay_ms, int64_t cpu_ms) {
+    return GapOfWorker([&](Hand& hand) {
+      hand.Sample(0, 910, 1210, 0, 0, 0);  // until the middle of the gap: nothing
+      hand.Sample(0, 1210, 1410, throttled_ms, run_delay_ms, cpu_ms);
+    });
+  };
+  EXPECT_EQ(gap(200, 200, 100), "hand_over w0 c0 1010..1410");
+  EXPECT_EQ(gap(199, 200, 100), "unexplained w0 c0 1010..1410") << "throttled for less than half";
+  EXPECT_EQ(gap(200, 199, 100), "unexplained w0 c0 1010..1410")
+      << "its group was throttled, but its own threads were ready for less than half";
+  EXPECT_EQ(gap(200, 200, 101), "unexplained w0 c0 1010..1410") << "it had CPU time enough";
+}
+
+TEST(RoundPath, WithoutSamplesOfThrottlingALongerGapStaysUnexplained) {
+  const std::string unexplained = "unexplained w0 c0 1010..1410";
+  EXPECT_EQ(GapOfWorker([](Hand&) {}), unexplained);
+  EXPECT_EQ(GapOfWorker([](Hand& hand) { hand.Sample(0, 910, 1510, 0, 600, 1); }), unexplained);
+  EXPECT_EQ(GapOfWorker([](Hand& hand) { hand.Sample(0, 510, 1010, 500, 500, 1); }), unexplained)
+      << "that was before";
+  EXPECT_EQ(GapOfWorker([](Hand& hand) { hand.Sample(1, 910, 1510, 600, 600, 1); }), unexplained)
+      << "that was another worker";
+  EXPECT_EQ(GapOfWorker([](Hand& hand) { hand.Sample(0, 910, 1510, 600, -1, 1); }), unexplained)
+      << "nobody knows whether its own threads were ready";
+}
+
+TEST(RoundPath, NoQuotaMakesAHandOverOfWhatIsNoPair) {
+  Hand hand(1000, 1500);
+  hand.Clock(0, 0, 0);
+  hand.Span(Phase::kTrain, 0, 1000, 1010);
+  hand.Span(Phase::kVerify, 0, 1410, 1500);
+  hand.Span(Phase::kReport, 0, 1500, 1500);
+  hand.Sample(0, 1000, 1500, 500, 500, 1);
+  EXPECT_EQ(Describe(hand.Path()).at(1), "unexplained w0 1010..1410");
 }
 
 TEST(RoundPath, AGapThatTheRoundsBeginCutsIsMeasuredWhole) {

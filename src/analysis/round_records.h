@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/activity_graph.h"
+#include "analysis/throttling.h"
 #include "ledger/chunk_stamps.h"
 #include "ledger/clock_probe.h"
 #include "ledger/run_database.h"
@@ -28,6 +29,8 @@ struct RoundRecords {
   bool barrier = false;                   // `exchange` in meta
   /// Of the pools, where they are known: by worker, and the coordinator's under kNoWorker.
   std::map<int32_t, int32_t> threads = {};
+  /// Of workers with a quota; outlives the records. Null: nothing is known of any.
+  const ThrottlingByWorker* throttling = nullptr;
 };
 
 /// The records of a round by phase and worker. A phase that has no stamps counts with its spans,

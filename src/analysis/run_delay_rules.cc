@@ -36,9 +36,7 @@ void ExplainSteal(PhaseCase& phase) {
 
 /// The wall time that all of the worker's threads were held up together, by a quota.
 int64_t ThrottledWall(const PhaseFacts& facts) {
-  const int64_t cpus =
-      std::clamp<int64_t>(facts.threads, 1, std::max<int64_t>(1, facts.visible_cores));
-  return facts.host.throttled_ns / cpus;
+  return facts.host.throttled_ns / ThrottledCpus(facts.threads, facts.visible_cores);
 }
 
 /// What the quota explains of the waiting; how long the threads were held up by it.
@@ -64,6 +62,31 @@ int64_t ExplainThrottling(PhaseCase& phase) {
                         HumanNs(own.cpu_meanwhile_ns), HumanNs(own.split.busy_ns())));
   phase.Miss("No figure says how long it was throttled (cpu.stat of its cgroup).");
   return phase.Take(CauseKind::kQuota, &Budget::run_delay_ns, phase.left.run_delay_ns, false);
+}
+
+/// In a transfer a thread sleeps until the transport's threads, which are in no span, have moved
+/// its bytes; and they wait for the same quota. It sleeps as much of that time as of any other, and
+/// all together are not more than it was throttled.
+void ExplainThrottledTransport(PhaseCase& phase, int64_t throttled_ns) {
+  const PhaseFacts& own = phase.own;
+  if (own.phase != Phase::kUpload && own.phase != Phase::kDownload) return;
+  const int64_t held_up = std::min(own.held_up_ns, own.others_delay_ns);
+  const int64_t left = ThrottledWall(own) - throttled_ns;
+  if (held_up <= 0 || left <= 0) return;
+  const double share =
+      static_cast<double>(held_up) / static_cast<double>(std::max(held_up, own.split.busy_ns()));
+  const auto asleep = static_cast<int64_t>(share * static_cast<double>(own.split.blocked_ns));
+  const int64_t taken =
+      phase.Take(CauseKind::kQuota, &Budget::blocked_ns, std::min(left, asleep), true);
+  if (taken == 0) return;
+  phase.Say(
+      CauseKind::kQuota,
+      fmt::format("{} and throttled it for {} of it", Allowance(own),
+                  HumanNs(throttled_ns + taken)),
+      fmt::format("Its quota held the process up for {} of the {}, in which the transport's "
+                  "threads waited {} for a CPU, all together: so {} of its {} asleep are theirs.",
+                  HumanNs(own.held_up_ns), HumanNs(own.split.busy_ns()),
+                  HumanNs(own.others_delay_ns), HumanNs(taken), HumanNs(own.split.blocked_ns)));
 }
 
 void ExplainNeighbours(PhaseCase& phase, int64_t throttled_ns) {
@@ -114,6 +137,7 @@ void ExplainOwnThreads(PhaseCase& phase) {
 void ExplainRunDelay(PhaseCase& phase) {
   ExplainSteal(phase);
   const int64_t throttled = ExplainThrottling(phase);
+  ExplainThrottledTransport(phase, throttled);
   ExplainNeighbours(phase, throttled);
   ExplainOwnThreads(phase);
 }

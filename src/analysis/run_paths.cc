@@ -36,8 +36,11 @@ std::span<const EventRecord> Within(const std::vector<EventRecord>& by_time,
 
 RunPaths::RunPaths(const std::vector<WorkerRecord>& workers, std::vector<EventRecord> events,
                    const std::map<std::string, std::string>& meta,
-                   const std::vector<ClockRecord>& clocks)
-    : events_(ByTime(std::move(events))), clocks_(clocks), threads_(ThreadsOf(workers, meta)) {
+                   const std::vector<ClockRecord>& clocks, std::span<const ProcessSample> samples)
+    : events_(ByTime(std::move(events))),
+      clocks_(clocks),
+      threads_(ThreadsOf(workers, meta)),
+      throttling_(FindThrottling(workers, samples)) {
   const auto exchange = meta.find(kMetaExchange);
   barrier_ = exchange != meta.end() && exchange->second == "barrier";
 }
@@ -51,7 +54,8 @@ RoundPath RunPaths::Find(const RoundRecord& round, std::span<const Span> spans,
                         .events = Within(events_, round),
                         .clocks = clocks,
                         .barrier = barrier_,
-                        .threads = threads_});
+                        .threads = threads_,
+                        .throttling = &throttling_});
 }
 
 }  // namespace interlude

@@ -15,9 +15,11 @@ namespace interlude {
 /// What the rounds of a run have in common, for finding their paths one by one.
 class RunPaths {
  public:
-  /// The arguments are a run database's rows.
+  /// The arguments are a run database's rows. Of the samples those of the rounds that are asked
+  /// for will do.
   RunPaths(const std::vector<WorkerRecord>& workers, std::vector<EventRecord> events,
-           const std::map<std::string, std::string>& meta, const std::vector<ClockRecord>& clocks);
+           const std::map<std::string, std::string>& meta, const std::vector<ClockRecord>& clocks,
+           std::span<const ProcessSample> samples);
 
   /// Of one round, from its own records. Cost: with n records and dependencies n log n.
   RoundPath Find(const RoundRecord& round, std::span<const Span> spans,
@@ -27,6 +29,7 @@ class RunPaths {
   std::vector<EventRecord> events_;  // by time
   RunClocks clocks_;
   std::map<int32_t, int32_t> threads_;
+  ThrottlingByWorker throttling_;
   bool barrier_ = false;
 };
 

@@ -83,8 +83,24 @@ Status RunMetrics::Read(const RunDatabase& database) {
   for (const ProcessSample& sample : news.samples) {  // those of one process in order of time
     if (sample.rss_bytes != kUnknownFigure) resident_bytes_[sample.recorded_by] = sample.rss_bytes;
   }
+  if (!news.rounds.empty()) KeepNewest(std::move(news.samples), newest_spans);
   AddEvents(std::move(news.events));
   return OkStatus();
+}
+
+/// Those of a process that end after the newest round began for it; both on its own clock.
+void RunMetrics::KeepNewest(std::vector<ProcessSample> samples,
+                            const std::vector<Span>& newest_spans) {
+  std::map<int32_t, int64_t> begins;
+  for (const Span& span : newest_spans) {
+    int64_t& begin_ns = begins.try_emplace(span.recorded_by, span.begin_ns).first->second;
+    begin_ns = std::min(begin_ns, span.begin_ns);
+  }
+  std::erase_if(samples, [&](const ProcessSample& sample) {
+    const auto begin = begins.find(sample.recorded_by);
+    return begin == begins.end() || sample.at_ns <= begin->second;
+  });
+  newest_samples_ = std::move(samples);
 }
 
 void RunMetrics::AddSpans(const std::vector<Span>& spans, PhaseSeconds& seconds) {

@@ -33,6 +33,8 @@ class RunMetrics {
   const std::optional<RoundRecord>& newest_round() const { return newest_; }
   /// Those since the newest round began, in order of storing.
   const std::vector<EventRecord>& newest_events() const { return newest_events_; }
+  /// Those that were stored with the newest round and end within it, or later.
+  const std::vector<ProcessSample>& newest_samples() const { return newest_samples_; }
   /// Of rounds, parts, spans, samples and events.
   size_t records_read() const { return records_read_; }
 
@@ -43,6 +45,7 @@ class RunMetrics {
   /// By whom and phase. Of a coordinator's phase that is done for each worker: that worker.
   using PhaseSeconds = std::map<std::pair<int32_t, Phase>, double>;
 
+  void KeepNewest(std::vector<ProcessSample> samples, const std::vector<Span>& newest_spans);
   static void AddSpans(const std::vector<Span>& spans, PhaseSeconds& seconds);
   void AddParts(const std::vector<WorkerRoundRecord>& parts);
   void AddEvents(std::vector<EventRecord> events);
@@ -59,6 +62,7 @@ class RunMetrics {
   double wall_seconds_ = 0;  // of all rounds
   std::optional<RoundRecord> newest_;
   std::vector<EventRecord> newest_events_;
+  std::vector<ProcessSample> newest_samples_;
   std::optional<EvaluationRecord> evaluation_;
   size_t workers_present_ = 0;
   ByWorker<uint64_t> samples_, upload_bytes_, download_bytes_, repaired_chunks_;

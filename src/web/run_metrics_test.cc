@@ -160,6 +160,28 @@ TEST(RunMetricsTest, FollowingARunGivesWhatReadingItAtOnceGives) {
   }
 }
 
+TEST(RunMetricsTest, OfTheSamplesThoseOfTheNewestRoundAreKept) {
+  const auto database = RunDatabase::Create(":memory:").value();
+  for (uint32_t round = 1; round <= 2; ++round) {
+    const int64_t begin_ns = 1'000'000 * round;
+    const Account account = {
+        .spans = {{.phase = Phase::kTrain,
+                   .round = round,
+                   .recorded_by = 4,
+                   .begin_ns = begin_ns,
+                   .end_ns = begin_ns + 900'000}},
+        .samples = {{.recorded_by = 4, .at_ns = begin_ns - 500'000, .interval_ns = 400'000},
+                    {.recorded_by = 4, .at_ns = begin_ns + 100'000, .interval_ns = 600'000}}};
+    ASSERT_TRUE(database->AddRound({.round = round, .end_ns = 5}, {}, account).ok());
+  }
+  RunMetrics metrics;
+  ASSERT_TRUE(metrics.Read(*database).ok());
+  ASSERT_EQ(metrics.newest_samples().size(), 1u);
+  EXPECT_EQ(metrics.newest_samples()[0].at_ns, 2'100'000);
+  ASSERT_TRUE(metrics.Read(*database).ok());
+  EXPECT_EQ(metrics.newest_samples().size(), 1u) << "nothing is new";
+}
+
 TEST(RunMetricsTest, ALookReadsWhatIsNewHoweverLongTheRunIs) {
   const auto database = RunDatabase::Create(":memory:").value();
   RunMetrics metrics;

@@ -71,7 +71,8 @@ class MetricsText final : public DatabaseText {
     INTERLUDE_ASSIGN_OR_RETURN(const auto spans, database.SpansOf(only));
     INTERLUDE_ASSIGN_OR_RETURN(const auto stamps, database.StampsOf(only));
     const RoundPath path =
-        RunPaths(workers, metrics_.newest_events(), meta, clocks).Find(*round, spans, stamps);
+        RunPaths(workers, metrics_.newest_events(), meta, clocks, metrics_.newest_samples())
+            .Find(*round, spans, stamps);
     for (const auto& [piece, ns] : SumPieces(path.pieces))
       seconds[std::string(ActivityName(piece.first))] += static_cast<double>(ns) * 1e-9;
     return seconds;
