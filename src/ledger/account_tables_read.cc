@@ -1,4 +1,6 @@
 // Reading what accounts are kept in: each function is one SELECT, checked value by value.
+#include <algorithm>
+
 #include "ledger/account_tables.h"
 #include "ledger/probe_bytes.h"
 #include "ledger/sqlite_border.h"
@@ -121,7 +123,8 @@ std::string WhereOf(RoundRange rounds) {
 
 }  // namespace
 
-StatusOr<std::vector<Span>> SqliteRunDatabase::SelectSpans(const std::string& which) const {
+StatusOr<std::vector<Span>> SqliteRunDatabase::SelectSpans(const std::string& which,
+                                                           size_t expected) const {
   return AtBorder(Context("reading spans"), [&]() -> StatusOr<std::vector<Span>> {
     return Select<Span>(
         database_,
@@ -129,11 +132,20 @@ StatusOr<std::vector<Span>> SqliteRunDatabase::SelectSpans(const std::string& wh
             "SELECT round, phase, recorded_by, about_worker, begin_ns, end_ns, busy_ns, cpu_ns, "
             "run_delay_ns, {}, bytes, chunks, ok FROM spans {}",
             version_ < 3 ? "0" : "blocked_ns", which),
-        ReadSpan);
+        ReadSpan, expected);
   });
 }
 
-StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const { return SelectSpans("ORDER BY id"); }
+StatusOr<size_t> SqliteRunDatabase::ExpectedRows(const std::string& table) const {
+  constexpr int64_t kMost = 1 << 22;  // a file may name any id
+  INTERLUDE_ASSIGN_OR_RETURN(const int64_t last, LastId(table));
+  return static_cast<size_t>(std::clamp<int64_t>(last, 0, kMost));
+}
+
+StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const {
+  INTERLUDE_ASSIGN_OR_RETURN(const size_t expected, ExpectedRows("spans"));
+  return SelectSpans("ORDER BY id", expected);
+}
 
 StatusOr<std::vector<Span>> SqliteRunDatabase::SpansOf(RoundRange rounds) const {
   return SelectSpans(WhereOf(rounds));
@@ -158,32 +170,36 @@ StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::StampsOf(RoundRange rounds
   return SelectStamps(WhereOf(rounds));
 }
 
-StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::SelectSamples(
-    const std::string& which) const {
+StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::SelectSamples(const std::string& which,
+                                                                      size_t expected) const {
   using Records = std::vector<ProcessSample>;
   if (version_ < 3) return Records();
   return AtBorder(Context("reading process_samples"), [&]() -> StatusOr<Records> {
     if (version_ == 3) {
       return Select<ProcessSample>(
           database_, fmt::format("SELECT {} FROM process_samples {}", SampleColumnsOf3(), which),
-          ReadSampleOf3);
+          ReadSampleOf3, expected);
     }
     return Select<ProcessSample>(
-        database_, fmt::format("SELECT {} FROM sample_rows {}", SampleColumns(), which),
-        ReadSample);
+        database_, fmt::format("SELECT {} FROM sample_rows {}", SampleColumns(), which), ReadSample,
+        expected);
   });
 }
 
 StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::Samples() const {
-  return SelectSamples("ORDER BY id");
+  if (version_ < 3) return std::vector<ProcessSample>();
+  INTERLUDE_ASSIGN_OR_RETURN(const size_t expected, ExpectedRows(SamplesTable()));
+  return SelectSamples("ORDER BY id", expected);
 }
 
 StatusOr<std::vector<MemoryRecord>> SqliteRunDatabase::Memory() const {
   using Records = std::vector<MemoryRecord>;
   if (version_ < 3) return Records();
+  INTERLUDE_ASSIGN_OR_RETURN(const size_t expected, ExpectedRows("memory"));
   return AtBorder(Context("reading memory"), [&]() -> StatusOr<Records> {
-    return Select<MemoryRecord>(
-        database_, "SELECT recorded_by, at_ns, owner, bytes FROM memory ORDER BY id", ReadMemory);
+    return Select<MemoryRecord>(database_,
+                                "SELECT recorded_by, at_ns, owner, bytes FROM memory ORDER BY id",
+                                ReadMemory, expected);
   });
 }
 
