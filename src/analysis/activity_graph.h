@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -71,7 +73,7 @@ struct Activity {
 };
 
 /// In an order in which each activity stands behind all that it is after: so there is no circle.
-using ActivityGraph = std::vector<Activity>;
+using ActivityGraph = std::pmr::vector<Activity>;
 
 /// A stretch of the critical path.
 struct WalkPiece {
@@ -100,20 +102,26 @@ inline constexpr int64_t kUnlimitedSlack = std::numeric_limits<int64_t>::max();
 /// kUnlimitedSlack, a time the nearest that they hold.
 class GraphTimes {
  public:
-  /// The graph outlives it.
-  GraphTimes(const ActivityGraph& graph, uint32_t last) : graph_(graph), last_(last) {}
+  /// The graph outlives it, and so does the memory that the graph is in.
+  GraphTimes(const ActivityGraph& graph, uint32_t last);
 
   /// For each activity: by how much it could have ended later without `last` ending later, all lags
   /// and other durations as they were ("total float" in network planning).
   std::vector<int64_t> Slack() const;
+  /// The same, into one for each activity.
+  void FillSlack(std::span<int64_t> slack_ns) const;
 
   /// When `last` would have ended if the activities had taken these times, all lags as they were.
   /// What is after nothing begins when it did. With the graph's own durations: last's end_ns.
-  int64_t Recompute(const std::vector<int64_t>& durations_ns) const;
+  int64_t Recompute(std::span<const int64_t> durations_ns) const;
 
  private:
+  template <typename Sum>
+  std::optional<Sum> EndWith(std::span<const int64_t> durations_ns) const;
+
   const ActivityGraph& graph_;
   const uint32_t last_;
+  std::pmr::vector<int64_t> ready_ns_;  // of each: when all that it is after have ended
 };
 
 }  // namespace interlude

@@ -8,6 +8,7 @@
 
 #include "analysis/by_round.h"
 #include "analysis/meta_number.h"
+#include "analysis/round_memory.h"
 #include "analysis/round_summary.h"
 #include "analysis/run_paths.h"
 #include "base/queue.h"
@@ -176,19 +177,25 @@ Status WorkThroughRounds(const RunDatabase& database, const std::vector<RoundRec
                          const RunPaths& finder, int threads, RunSummary& run) {
   run.rounds.resize(rounds.size());
   run.paths.resize(rounds.size());
-  const auto work = [&](const Batch& batch) {
+  const auto work = [&](const Batch& batch, RoundMemory& memory) {
     for (size_t i = batch.begin; i < batch.end; ++i) {
       const uint32_t round = rounds[i].round;
       run.rounds[i] = SummarizeRound(rounds[i], spans.Of(round), parts.Of(round));
-      run.paths[i] = finder.Find(rounds[i], spans.Of(round), batch.stamps.Of(round));
+      run.paths[i] =
+          finder.Find(rounds[i], spans.Of(round), batch.stamps.Of(round), memory.Clear());
     }
   };
-  if (threads == 1) return ReadBatches(database, rounds, spans, run.records, work);
+  if (threads == 1) {
+    RoundMemory memory;
+    return ReadBatches(database, rounds, spans, run.records,
+                       [&](const Batch& batch) { work(batch, memory); });
+  }
   Queue<Batch> queue(kMostBatches);
   std::vector<std::future<void>> working;  // waited for where they leave their scope
   for (int i = 0; i < threads; ++i) {
     working.push_back(std::async(std::launch::async, [&] {
-      while (const std::optional<Batch> batch = queue.Pop()) work(*batch);
+      RoundMemory memory;
+      while (const std::optional<Batch> batch = queue.Pop()) work(*batch, memory);
     }));
   }
   const Status status = ReadBatches(database, rounds, spans, run.records,

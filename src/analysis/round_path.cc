@@ -43,7 +43,8 @@ ActivityKind WhatOf(const WalkPiece& walked, const ActivityGraph& graph) {
 /// The two parts of a chunk's link become one piece.
 std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const ActivityGraph& graph,
                                   const std::map<int32_t, WorkerClock>& clocks) {
-  std::vector<PathPiece> pieces;
+  std::pmr::vector<PathPiece> pieces(graph.get_allocator());
+  pieces.reserve(walk.size());
   for (const WalkPiece& walked : walk) {
     const Activity& activity = graph[walked.activity];
     const PathPiece piece{.what = WhatOf(walked, graph),
@@ -60,7 +61,7 @@ std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const Acti
       pieces.push_back(piece);
     }
   }
-  return pieces;
+  return {pieces.begin(), pieces.end()};  // no larger than they are: those of all rounds are kept
 }
 
 std::vector<int32_t> WorkersOn(const std::vector<PathPiece>& pieces) {
@@ -72,7 +73,8 @@ std::vector<int32_t> WorkersOn(const std::vector<PathPiece>& pieces) {
 }
 
 std::map<int32_t, int64_t> SlackByWorker(const RoundGraph& graph, const GraphTimes& times) {
-  const std::vector<int64_t> slack = times.Slack();
+  std::pmr::vector<int64_t> slack(graph.activities.size(), graph.activities.get_allocator());
+  times.FillSlack(slack);
   std::map<int32_t, int64_t> least;
   auto of_worker = least.end();  // of the worker before, which is mostly this
   for (size_t i = 0; i < graph.activities.size(); ++i) {

@@ -43,7 +43,8 @@ RunPaths::RunPaths(const std::vector<WorkerRecord>& workers, std::vector<EventRe
 }
 
 RoundPath RunPaths::Find(const RoundRecord& round, std::span<const Span> spans,
-                         std::span<const ChunkStamps> stamps) const {
+                         std::span<const ChunkStamps> stamps,
+                         std::pmr::memory_resource* memory) const {
   const std::vector<ClockEstimate> clocks = clocks_.For(round);
   return FindRoundPath({.round = round,
                         .spans = spans,
@@ -51,7 +52,8 @@ RoundPath RunPaths::Find(const RoundRecord& round, std::span<const Span> spans,
                         .events = Within(events_, round),
                         .clocks = clocks,
                         .barrier = barrier_,
-                        .threads = threads_});
+                        .threads = threads_,
+                        .memory = memory});
 }
 
 }  // namespace interlude
