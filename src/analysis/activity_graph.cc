@@ -31,7 +31,9 @@ int64_t SlackSum(int64_t a, uint64_t b) {
 /// Goes back in time, and lays down a piece wherever it has got further.
 class Walk {
  public:
-  Walk(int64_t begin_ns, int64_t end_ns) : begin_ns_(begin_ns), at_ns_(end_ns) {}
+  /// Pieces in `memory`.
+  Walk(int64_t begin_ns, int64_t end_ns, std::pmr::memory_resource* memory)
+      : begin_ns_(begin_ns), at_ns_(end_ns), pieces_(memory) {}
 
   void BackTo(int64_t time_ns, int32_t clock, uint32_t activity, bool gap,
               std::optional<uint32_t> before = std::nullopt) {
@@ -45,7 +47,7 @@ class Walk {
   }
   bool done() const { return at_ns_ <= begin_ns_; }
 
-  std::vector<WalkPiece> Take() {
+  std::pmr::vector<WalkPiece> Take() {
     std::reverse(pieces_.begin(), pieces_.end());
     return std::move(pieces_);
   }
@@ -54,7 +56,7 @@ class Walk {
   const int64_t begin_ns_;
   int64_t at_ns_;
   int32_t clock_ = kNoWorker;
-  std::vector<WalkPiece> pieces_;
+  std::pmr::vector<WalkPiece> pieces_;
 };
 
 }  // namespace
@@ -117,9 +119,9 @@ std::string_view ActivityName(ActivityKind kind) {
   return "unknown";
 }
 
-std::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last, int64_t begin_ns,
-                                    int64_t end_ns) {
-  Walk walk(begin_ns, end_ns);
+std::pmr::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last,
+                                         int64_t begin_ns, int64_t end_ns) {
+  Walk walk(begin_ns, end_ns, graph.get_allocator().resource());
   uint32_t here = last;
   walk.BackTo(graph[here].end_ns, graph[here].end_clock, here, true);
   while (!walk.done()) {

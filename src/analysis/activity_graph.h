@@ -91,9 +91,10 @@ struct WalkPiece {
 /// `after` which ended last (the first of equals). The pieces come in order of time; each begins
 /// where the one before ended, the first at begin_ns, the last ends at end_ns: they sum to
 /// end_ns - begin_ns exactly, whatever the graph holds. What lies outside these two is cut off, and
-/// so is what an activity did after the one behind it had begun. Empty pieces are left out.
-std::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last, int64_t begin_ns,
-                                    int64_t end_ns);
+/// so is what an activity did after the one behind it had begun. Empty pieces are left out. They
+/// are in the graph's memory.
+std::pmr::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last,
+                                         int64_t begin_ns, int64_t end_ns);
 
 /// The slack of what `last` does not depend on.
 inline constexpr int64_t kUnlimitedSlack = std::numeric_limits<int64_t>::max();

@@ -11,6 +11,7 @@
 #include "analysis/round_memory.h"
 #include "analysis/round_summary.h"
 #include "analysis/run_paths.h"
+#include "analysis/run_series.h"
 #include "base/queue.h"
 #include "ledger/data_facts.h"
 #include "ledger/span_math.h"
@@ -204,23 +205,30 @@ Status WorkThroughRounds(const RunDatabase& database, const std::vector<RoundRec
   return status;
 }
 
+/// On its way, from this database or another connection to it.
+using SeriesToCome = std::future<StatusOr<RunSeries>>;
+
 /// What each round was, why workers were slow, and what is to be said of both. Paths and causes do
-/// not need each other, nor do summaries and findings. `run` has samples.
+/// not need each other, nor do summaries and findings. Only causes and findings need `coming`.
 Status SummarizeAndFind(const RunDatabase& database, const std::vector<WorkerRecord>& workers,
                         const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
                         const PartsByRound& parts, const std::vector<ClockRecord>& clocks,
-                        int threads, RunSummary& run) {
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockProbe> probes, database.Probes());
-  const CauseTables tables{.workers = workers,
-                           .rounds = rounds,
-                           .parts = parts.all(),
-                           .spans = spans.all(),
-                           .samples = run.records.samples,
-                           .probes = probes};
+                        SeriesToCome& coming, int threads, RunSummary& run) {
+  CauseTables tables{
+      .workers = workers, .rounds = rounds, .parts = parts.all(), .spans = spans.all()};
+  std::vector<ClockProbe> probes;
   const auto beside = threads > 1 ? std::launch::async : std::launch::deferred;
   // Waited for where it leaves its scope.
-  std::future<void> causes =
-      std::async(beside, [&] { run.causes = FindCauses(tables, &run.excesses); });
+  std::future<Status> causes = std::async(beside, [&]() -> Status {
+    INTERLUDE_ASSIGN_OR_RETURN(RunSeries series, coming.get());
+    run.records.samples = std::move(series.samples);
+    run.records.memory = std::move(series.memory);
+    probes = std::move(series.probes);
+    tables.samples = run.records.samples;
+    tables.probes = probes;
+    run.causes = FindCauses(tables, &run.excesses);
+    return OkStatus();
+  });
   const RunPaths finder(workers, run.events, run.meta, clocks);
   INTERLUDE_RETURN_IF_ERROR(
       WorkThroughRounds(database, rounds, spans, parts, finder, threads, run));
@@ -228,7 +236,7 @@ Status SummarizeAndFind(const RunDatabase& database, const std::vector<WorkerRec
     run.workers = SummarizeWorkers(workers, run.rounds, spans, parts);
     run.typical = SummarizeTypicalRound(run.rounds);
   });
-  causes.get();
+  INTERLUDE_RETURN_IF_ERROR(causes.get());
   const auto config = run.meta.find(kMetaConfig);
   run.findings = FindFindings(
       {.tables = tables,
@@ -241,9 +249,7 @@ Status SummarizeAndFind(const RunDatabase& database, const std::vector<WorkerRec
   return OkStatus();
 }
 
-}  // namespace
-
-StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
+StatusOr<RunSummary> Analyze(const RunDatabase& database, SeriesToCome& coming, int threads) {
   RunSummary run;
   INTERLUDE_ASSIGN_OR_RETURN(run.meta, database.Meta());
   INTERLUDE_ASSIGN_OR_RETURN(run.evaluations, database.Evaluations());
@@ -263,14 +269,21 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
   for (const Span& span : spans.all()) run.impossible_spans += IsPossible(span) ? 0 : 1;
   run.before_rounds = SummarizePhases(spans.Of(kBeforeRounds));
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockRecord> clocks, database.Clocks());
-  INTERLUDE_ASSIGN_OR_RETURN(run.records.samples, database.Samples());
-  INTERLUDE_ASSIGN_OR_RETURN(run.records.memory, database.Memory());
   INTERLUDE_RETURN_IF_ERROR(
-      SummarizeAndFind(database, workers, rounds, spans, parts, clocks, threads, run));
+      SummarizeAndFind(database, workers, rounds, spans, parts, clocks, coming, threads, run));
   run.unrecorded_rounds = RoundsBetween(rounds);
   AddAccuracies(run);
   AddTotals(rounds, parts, run);
   return run;
+}
+
+}  // namespace
+
+StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
+  std::promise<StatusOr<RunSeries>> series;
+  series.set_value(ReadRunSeries(database));
+  SeriesToCome coming = series.get_future();
+  return Analyze(database, coming, threads);
 }
 
 StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory, int threads) {
@@ -281,14 +294,19 @@ StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory, int threa
   }
   INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenToFollow(path));
   // All pages are checked meanwhile. What was read of a damaged file counts for nothing, and might
-  // never come to an end.
-  std::future<Status> check = std::async(std::launch::async, [&] {
-    Status status = RunDatabase::OpenReadOnly(path).status();
-    if (!status.ok()) database->Stop();
-    return status;
+  // never come to an end. What the check's connection then reads may be newer by a moment, where
+  // the run goes on: it is joined by time alone.
+  Status damage;
+  SeriesToCome series = std::async(std::launch::async, [&]() -> StatusOr<RunSeries> {
+    const auto checked = RunDatabase::OpenReadOnly(path);
+    if (checked.ok()) return ReadRunSeries(**checked);
+    damage = checked.status();
+    database->Stop();
+    return damage;
   });
-  StatusOr<RunSummary> run = AnalyzeRun(*database, threads);
-  INTERLUDE_RETURN_IF_ERROR(check.get());
+  StatusOr<RunSummary> run = Analyze(*database, series, threads);
+  if (series.valid()) series.wait();  // where an error came first
+  INTERLUDE_RETURN_IF_ERROR(damage);
   return run;
 }
 

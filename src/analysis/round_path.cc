@@ -41,7 +41,8 @@ ActivityKind WhatOf(const WalkPiece& walked, const ActivityGraph& graph) {
 }
 
 /// The two parts of a chunk's link become one piece.
-std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const ActivityGraph& graph,
+std::vector<PathPiece> NamePieces(const std::pmr::vector<WalkPiece>& walk,
+                                  const ActivityGraph& graph,
                                   const std::map<int32_t, WorkerClock>& clocks) {
   std::pmr::vector<PathPiece> pieces(graph.get_allocator());
   pieces.reserve(walk.size());
