@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/heap.h"
 #include "base/status.h"
 
 namespace interlude::internal {
@@ -88,6 +89,7 @@ std::vector<Record> Select(SQLite::Database& database, const std::string& sql,
                            Record (*fill)(const Row&), size_t expected = 0) {
   std::vector<Record> records;
   records.reserve(expected);
+  PreferHugePages(records.data(), expected * sizeof(Record));
   ForEachRow(database, sql, [&](const Row& row) { records.push_back(fill(row)); });
   return records;
 }
