@@ -1,6 +1,7 @@
 #include "analysis/analyze_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <optional>
 #include <span>
@@ -23,9 +24,9 @@ using SpansByRound = ByRound<Span>;
 using PartsByRound = ByRound<WorkerRoundRecord>;
 
 /// So few that their stamps are small beside everything else, and so many that asking costs little.
-constexpr size_t kRoundsAtOnce = 32;
+constexpr size_t kRoundsAtOnce = 8;
 /// Read, but not worked through: what a run's stamps need of memory.
-constexpr size_t kMostBatches = 8;
+constexpr size_t kMostBatches = 4;
 
 void AddAccuracies(RunSummary& run) {
   for (const EvaluationRecord& evaluation : run.evaluations) {
@@ -154,15 +155,23 @@ struct Batch {
   ByRound<ChunkStamps> stamps;
 };
 
+/// Stamps that have been worked through: their memory holds the next ones. There is a vector for
+/// each phase of each process and round, too large for what malloc keeps at hand for a thread.
+using SpentStamps = Queue<std::vector<ChunkStamps>>;
+
 /// Gives `take` all rounds in batches; the records of the last ones are kept for drawing.
 template <typename Take>
 Status ReadBatches(const RunDatabase& database, const std::vector<RoundRecord>& rounds,
-                   const SpansByRound& spans, Account& drawn, const Take& take) {
+                   const SpansByRound& spans, SpentStamps& spent, Account& drawn,
+                   const Take& take) {
   const size_t first_drawn = rounds.size() - std::min(rounds.size(), kDrawnRounds);
   for (size_t begin = 0; begin < rounds.size(); begin += kRoundsAtOnce) {
     const size_t end = std::min(rounds.size(), begin + kRoundsAtOnce);
-    INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> stamps,
-                               database.StampsOf({rounds[begin].round, rounds[end - 1].round}));
+    INTERLUDE_ASSIGN_OR_RETURN(
+        std::vector<ChunkStamps> stamps,
+        database.StampsOf(
+            {rounds[begin].round, rounds[end - 1].round},
+            spent.PopFor(std::chrono::seconds(0)).value_or(std::vector<ChunkStamps>())));
     Batch batch{begin, end, ByRound(std::move(stamps))};
     for (size_t i = std::max(begin, first_drawn); i < end; ++i)
       KeepForDrawing(spans.Of(rounds[i].round), batch.stamps.Of(rounds[i].round), drawn);
@@ -178,28 +187,30 @@ Status WorkThroughRounds(const RunDatabase& database, const std::vector<RoundRec
                          const RunPaths& finder, int threads, RunSummary& run) {
   run.rounds.resize(rounds.size());
   run.paths.resize(rounds.size());
-  const auto work = [&](const Batch& batch, RoundMemory& memory) {
+  SpentStamps spent(kMostBatches);
+  const auto work = [&](Batch batch, RoundMemory& memory) {
     for (size_t i = batch.begin; i < batch.end; ++i) {
       const uint32_t round = rounds[i].round;
       run.rounds[i] = SummarizeRound(rounds[i], spans.Of(round), parts.Of(round));
       run.paths[i] =
           finder.Find(rounds[i], spans.Of(round), batch.stamps.Of(round), memory.Clear());
     }
+    spent.TryPush(std::move(batch.stamps).Take());
   };
   if (threads == 1) {
     RoundMemory memory;
-    return ReadBatches(database, rounds, spans, run.records,
-                       [&](const Batch& batch) { work(batch, memory); });
+    return ReadBatches(database, rounds, spans, spent, run.records,
+                       [&](Batch batch) { work(std::move(batch), memory); });
   }
   Queue<Batch> queue(kMostBatches);
   std::vector<std::future<void>> working;  // waited for where they leave their scope
   for (int i = 0; i < threads; ++i) {
     working.push_back(std::async(std::launch::async, [&] {
       RoundMemory memory;
-      while (const std::optional<Batch> batch = queue.Pop()) work(*batch, memory);
+      while (std::optional<Batch> batch = queue.Pop()) work(*std::move(batch), memory);
     }));
   }
-  const Status status = ReadBatches(database, rounds, spans, run.records,
+  const Status status = ReadBatches(database, rounds, spans, spent, run.records,
                                     [&](Batch batch) { queue.Push(std::move(batch)); });
   queue.Close();
   return status;

@@ -34,16 +34,13 @@ Span ReadSpan(const Row& row) {
 }
 
 template <StampsOrder order>
-ChunkStamps ReadStamps(const Row& row) {
-  ChunkStamps stamps;
+void ReadStamps(const Row& row, ChunkStamps& stamps) {
   stamps.round = row.Fitting<uint32_t>(0);
   stamps.phase = ReadPhase(row, 1);
   stamps.recorded_by = row.Fitting<int32_t>(2);
   stamps.about_worker = row.Fitting<int32_t>(3);
-  StatusOr<std::vector<ChunkStamp>> decoded = DecodeStamps(row.View(4), order);
-  if (!decoded.ok()) row.Refuse(4, fmt::format("({})", decoded.status().message()));
-  stamps.stamps = std::move(decoded).value();
-  return stamps;
+  const Status decoded = DecodeStampsInto(row.View(4), order, stamps.stamps);
+  if (!decoded.ok()) row.Refuse(4, fmt::format("({})", decoded.message()));
 }
 
 /// `unit` times the value of `column`.
@@ -151,14 +148,22 @@ StatusOr<std::vector<Span>> SqliteRunDatabase::SpansOf(RoundRange rounds) const 
   return SelectSpans(WhereOf(rounds));
 }
 
-StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::SelectStamps(const std::string& which) const {
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::SelectStamps(
+    const std::string& which, std::vector<ChunkStamps> spent) const {
   using Records = std::vector<ChunkStamps>;
   if (version_ < 3) return Records();
   return AtBorder(Context("reading chunk_stamps"), [&]() -> StatusOr<Records> {
-    return Select<ChunkStamps>(
-        database_,
-        "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps " + which,
-        version_ == 3 ? ReadStamps<StampsOrder::kByEnd> : ReadStamps<StampsOrder::kByBegin>);
+    const auto read =
+        version_ == 3 ? ReadStamps<StampsOrder::kByEnd> : ReadStamps<StampsOrder::kByBegin>;
+    size_t count = 0;
+    ForEachRow(database_,
+               "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps " + which,
+               [&](const Row& row) {
+                 if (count == spent.size()) spent.emplace_back();
+                 read(row, spent[count++]);
+               });
+    spent.resize(count);
+    return std::move(spent);
   });
 }
 
@@ -166,8 +171,9 @@ StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::Stamps() const {
   return SelectStamps("ORDER BY id");
 }
 
-StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::StampsOf(RoundRange rounds) const {
-  return SelectStamps(WhereOf(rounds));
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::StampsOf(
+    RoundRange rounds, std::vector<ChunkStamps> spent) const {
+  return SelectStamps(WhereOf(rounds), std::move(spent));
 }
 
 StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::SelectSamples(const std::string& which,

@@ -127,6 +127,13 @@ std::string EncodeStamps(const std::vector<ChunkStamp>& stamps) {
 
 StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes, StampsOrder order) {
   std::vector<ChunkStamp> stamps;
+  INTERLUDE_RETURN_IF_ERROR(DecodeStampsInto(bytes, order, stamps));
+  return stamps;
+}
+
+Status DecodeStampsInto(std::string_view bytes, StampsOrder order,
+                        std::vector<ChunkStamp>& stamps) {
+  stamps.clear();
   stamps.reserve(std::min(bytes.size() / 4, kMaxStamps));
   Reader reader(bytes, order);
   while (!reader.done()) {
@@ -137,7 +144,7 @@ StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes, StampsOrd
   INTERLUDE_RETURN_IF_ERROR(reader.status());
   if (order == StampsOrder::kByBegin && !std::is_sorted(stamps.begin(), stamps.end(), EndsBefore))
     std::sort(stamps.begin(), stamps.end(), EndsBefore);
-  return stamps;
+  return OkStatus();
 }
 
 }  // namespace interlude

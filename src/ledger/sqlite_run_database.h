@@ -42,7 +42,8 @@ class SqliteRunDatabase final : public RunDatabase {
   StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const override;
   StatusOr<std::vector<Span>> Spans() const override;
   StatusOr<std::vector<ChunkStamps>> Stamps() const override;
-  StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds) const override;
+  StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds,
+                                              std::vector<ChunkStamps> spent) const override;
   StatusOr<std::vector<Span>> SpansOf(RoundRange rounds) const override;
   StatusOr<std::vector<ProcessSample>> Samples() const override;
   StatusOr<std::vector<MemoryRecord>> Memory() const override;
@@ -58,7 +59,8 @@ class SqliteRunDatabase final : public RunDatabase {
   StatusOr<std::vector<RoundRecord>> SelectRounds(const std::string& which) const;
   StatusOr<std::vector<WorkerRoundRecord>> SelectWorkerRounds(const std::string& which) const;
   StatusOr<std::vector<Span>> SelectSpans(const std::string& which, size_t expected = 0) const;
-  StatusOr<std::vector<ChunkStamps>> SelectStamps(const std::string& which) const;
+  StatusOr<std::vector<ChunkStamps>> SelectStamps(const std::string& which,
+                                                  std::vector<ChunkStamps> spent = {}) const;
   StatusOr<std::vector<ProcessSample>> SelectSamples(const std::string& which,
                                                      size_t expected = 0) const;
   StatusOr<std::vector<ClockRecord>> SelectClocks(const std::string& which) const;
