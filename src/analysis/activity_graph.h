@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -71,7 +73,7 @@ struct Activity {
 };
 
 /// In an order in which each activity stands behind all that it is after: so there is no circle.
-using ActivityGraph = std::vector<Activity>;
+using ActivityGraph = std::pmr::vector<Activity>;
 
 /// A stretch of the critical path.
 struct WalkPiece {
@@ -89,9 +91,10 @@ struct WalkPiece {
 /// `after` which ended last (the first of equals). The pieces come in order of time; each begins
 /// where the one before ended, the first at begin_ns, the last ends at end_ns: they sum to
 /// end_ns - begin_ns exactly, whatever the graph holds. What lies outside these two is cut off, and
-/// so is what an activity did after the one behind it had begun. Empty pieces are left out.
-std::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last, int64_t begin_ns,
-                                    int64_t end_ns);
+/// so is what an activity did after the one behind it had begun. Empty pieces are left out. They
+/// are in the graph's memory.
+std::pmr::vector<WalkPiece> CriticalPath(const ActivityGraph& graph, uint32_t last,
+                                         int64_t begin_ns, int64_t end_ns);
 
 /// The slack of what `last` does not depend on.
 inline constexpr int64_t kUnlimitedSlack = std::numeric_limits<int64_t>::max();
@@ -100,20 +103,26 @@ inline constexpr int64_t kUnlimitedSlack = std::numeric_limits<int64_t>::max();
 /// kUnlimitedSlack, a time the nearest that they hold.
 class GraphTimes {
  public:
-  /// The graph outlives it.
-  GraphTimes(const ActivityGraph& graph, uint32_t last) : graph_(graph), last_(last) {}
+  /// The graph outlives it, and so does the memory that the graph is in.
+  GraphTimes(const ActivityGraph& graph, uint32_t last);
 
   /// For each activity: by how much it could have ended later without `last` ending later, all lags
   /// and other durations as they were ("total float" in network planning).
   std::vector<int64_t> Slack() const;
+  /// The same, into one for each activity.
+  void FillSlack(std::span<int64_t> slack_ns) const;
 
   /// When `last` would have ended if the activities had taken these times, all lags as they were.
   /// What is after nothing begins when it did. With the graph's own durations: last's end_ns.
-  int64_t Recompute(const std::vector<int64_t>& durations_ns) const;
+  int64_t Recompute(std::span<const int64_t> durations_ns) const;
 
  private:
+  template <typename Sum>
+  std::optional<Sum> EndWith(std::span<const int64_t> durations_ns) const;
+
   const ActivityGraph& graph_;
   const uint32_t last_;
+  std::pmr::vector<int64_t> ready_ns_;  // of each: when all that it is after have ended
 };
 
 }  // namespace interlude

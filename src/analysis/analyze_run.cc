@@ -1,6 +1,7 @@
 #include "analysis/analyze_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <optional>
 #include <span>
@@ -8,8 +9,10 @@
 
 #include "analysis/by_round.h"
 #include "analysis/meta_number.h"
+#include "analysis/round_memory.h"
 #include "analysis/round_summary.h"
 #include "analysis/run_paths.h"
+#include "analysis/run_series.h"
 #include "base/queue.h"
 #include "ledger/data_facts.h"
 #include "ledger/span_math.h"
@@ -21,9 +24,9 @@ using SpansByRound = ByRound<Span>;
 using PartsByRound = ByRound<WorkerRoundRecord>;
 
 /// So few that their stamps are small beside everything else, and so many that asking costs little.
-constexpr size_t kRoundsAtOnce = 32;
+constexpr size_t kRoundsAtOnce = 8;
 /// Read, but not worked through: what a run's stamps need of memory.
-constexpr size_t kMostBatches = 8;
+constexpr size_t kMostBatches = 4;
 
 void AddAccuracies(RunSummary& run) {
   for (const EvaluationRecord& evaluation : run.evaluations) {
@@ -152,15 +155,23 @@ struct Batch {
   ByRound<ChunkStamps> stamps;
 };
 
+/// Stamps that have been worked through: their memory holds the next ones. There is a vector for
+/// each phase of each process and round, too large for what malloc keeps at hand for a thread.
+using SpentStamps = Queue<std::vector<ChunkStamps>>;
+
 /// Gives `take` all rounds in batches; the records of the last ones are kept for drawing.
 template <typename Take>
 Status ReadBatches(const RunDatabase& database, const std::vector<RoundRecord>& rounds,
-                   const SpansByRound& spans, Account& drawn, const Take& take) {
+                   const SpansByRound& spans, SpentStamps& spent, Account& drawn,
+                   const Take& take) {
   const size_t first_drawn = rounds.size() - std::min(rounds.size(), kDrawnRounds);
   for (size_t begin = 0; begin < rounds.size(); begin += kRoundsAtOnce) {
     const size_t end = std::min(rounds.size(), begin + kRoundsAtOnce);
-    INTERLUDE_ASSIGN_OR_RETURN(std::vector<ChunkStamps> stamps,
-                               database.StampsOf({rounds[begin].round, rounds[end - 1].round}));
+    INTERLUDE_ASSIGN_OR_RETURN(
+        std::vector<ChunkStamps> stamps,
+        database.StampsOf(
+            {rounds[begin].round, rounds[end - 1].round},
+            spent.PopFor(std::chrono::seconds(0)).value_or(std::vector<ChunkStamps>())));
     Batch batch{begin, end, ByRound(std::move(stamps))};
     for (size_t i = std::max(begin, first_drawn); i < end; ++i)
       KeepForDrawing(spans.Of(rounds[i].round), batch.stamps.Of(rounds[i].round), drawn);
@@ -176,40 +187,53 @@ Status WorkThroughRounds(const RunDatabase& database, const std::vector<RoundRec
                          const RunPaths& finder, int threads, RunSummary& run) {
   run.rounds.resize(rounds.size());
   run.paths.resize(rounds.size());
-  const auto work = [&](const Batch& batch) {
+  SpentStamps spent(kMostBatches);
+  const auto work = [&](Batch batch, RoundMemory& memory) {
     for (size_t i = batch.begin; i < batch.end; ++i) {
       const uint32_t round = rounds[i].round;
       run.rounds[i] = SummarizeRound(rounds[i], spans.Of(round), parts.Of(round));
-      run.paths[i] = finder.Find(rounds[i], spans.Of(round), batch.stamps.Of(round));
+      run.paths[i] =
+          finder.Find(rounds[i], spans.Of(round), batch.stamps.Of(round), memory.Clear());
     }
+    spent.TryPush(std::move(batch.stamps).Take());
   };
-  if (threads == 1) return ReadBatches(database, rounds, spans, run.records, work);
+  if (threads == 1) {
+    RoundMemory memory;
+    return ReadBatches(database, rounds, spans, spent, run.records,
+                       [&](Batch batch) { work(std::move(batch), memory); });
+  }
   Queue<Batch> queue(kMostBatches);
   std::vector<std::future<void>> working;  // waited for where they leave their scope
   for (int i = 0; i < threads; ++i) {
     working.push_back(std::async(std::launch::async, [&] {
-      while (const std::optional<Batch> batch = queue.Pop()) work(*batch);
+      RoundMemory memory;
+      while (std::optional<Batch> batch = queue.Pop()) work(*std::move(batch), memory);
     }));
   }
-  const Status status = ReadBatches(database, rounds, spans, run.records,
+  const Status status = ReadBatches(database, rounds, spans, spent, run.records,
                                     [&](Batch batch) { queue.Push(std::move(batch)); });
   queue.Close();
   return status;
 }
 
+/// On its way, from this database or another connection to it.
+using SeriesToCome = std::future<StatusOr<RunSeries>>;
+
 /// What each round was, why workers were slow, and what is to be said of both. Paths and causes do
-/// not need each other, nor do summaries and findings. `run` has samples.
+/// not need each other, nor do summaries and findings.
 Status SummarizeAndFind(const RunDatabase& database, const std::vector<WorkerRecord>& workers,
                         const std::vector<RoundRecord>& rounds, const SpansByRound& spans,
                         const PartsByRound& parts, const std::vector<ClockRecord>& clocks,
-                        int threads, RunSummary& run) {
-  INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockProbe> probes, database.Probes());
+                        SeriesToCome& coming, int threads, RunSummary& run) {
+  INTERLUDE_ASSIGN_OR_RETURN(RunSeries series, coming.get());
+  run.records.samples = std::move(series.samples);
+  run.records.memory = std::move(series.memory);
   const CauseTables tables{.workers = workers,
                            .rounds = rounds,
                            .parts = parts.all(),
                            .spans = spans.all(),
                            .samples = run.records.samples,
-                           .probes = probes};
+                           .probes = series.probes};
   const auto beside = threads > 1 ? std::launch::async : std::launch::deferred;
   // Waited for where it leaves its scope.
   std::future<void> causes =
@@ -234,9 +258,7 @@ Status SummarizeAndFind(const RunDatabase& database, const std::vector<WorkerRec
   return OkStatus();
 }
 
-}  // namespace
-
-StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
+StatusOr<RunSummary> Analyze(const RunDatabase& database, SeriesToCome& coming, int threads) {
   RunSummary run;
   INTERLUDE_ASSIGN_OR_RETURN(run.meta, database.Meta());
   INTERLUDE_ASSIGN_OR_RETURN(run.evaluations, database.Evaluations());
@@ -256,14 +278,21 @@ StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
   for (const Span& span : spans.all()) run.impossible_spans += IsPossible(span) ? 0 : 1;
   run.before_rounds = SummarizePhases(spans.Of(kBeforeRounds));
   INTERLUDE_ASSIGN_OR_RETURN(const std::vector<ClockRecord> clocks, database.Clocks());
-  INTERLUDE_ASSIGN_OR_RETURN(run.records.samples, database.Samples());
-  INTERLUDE_ASSIGN_OR_RETURN(run.records.memory, database.Memory());
   INTERLUDE_RETURN_IF_ERROR(
-      SummarizeAndFind(database, workers, rounds, spans, parts, clocks, threads, run));
+      SummarizeAndFind(database, workers, rounds, spans, parts, clocks, coming, threads, run));
   run.unrecorded_rounds = RoundsBetween(rounds);
   AddAccuracies(run);
   AddTotals(rounds, parts, run);
   return run;
+}
+
+}  // namespace
+
+StatusOr<RunSummary> AnalyzeRun(const RunDatabase& database, int threads) {
+  std::promise<StatusOr<RunSeries>> series;
+  series.set_value(ReadRunSeries(database));
+  SeriesToCome coming = series.get_future();
+  return Analyze(database, coming, threads);
 }
 
 StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory, int threads) {
@@ -274,14 +303,19 @@ StatusOr<RunSummary> AnalyzeRunDirectory(const std::string& directory, int threa
   }
   INTERLUDE_ASSIGN_OR_RETURN(const auto database, RunDatabase::OpenToFollow(path));
   // All pages are checked meanwhile. What was read of a damaged file counts for nothing, and might
-  // never come to an end.
-  std::future<Status> check = std::async(std::launch::async, [&] {
-    Status status = RunDatabase::OpenReadOnly(path).status();
-    if (!status.ok()) database->Stop();
-    return status;
+  // never come to an end. What the check's connection then reads may be newer by a moment, where
+  // the run goes on: it is joined by time alone.
+  Status damage;
+  SeriesToCome series = std::async(std::launch::async, [&]() -> StatusOr<RunSeries> {
+    const auto checked = RunDatabase::OpenReadOnly(path);
+    if (checked.ok()) return ReadRunSeries(**checked);
+    damage = checked.status();
+    database->Stop();
+    return damage;
   });
-  StatusOr<RunSummary> run = AnalyzeRun(*database, threads);
-  INTERLUDE_RETURN_IF_ERROR(check.get());
+  StatusOr<RunSummary> run = Analyze(*database, series, threads);
+  if (series.valid()) series.wait();  // where an error came first
+  INTERLUDE_RETURN_IF_ERROR(damage);
   return run;
 }
 

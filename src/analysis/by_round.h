@@ -29,6 +29,8 @@ class ByRound {
   }
   /// By round.
   std::span<const Record> all() const { return records_; }
+  /// All, for another use of their memory.
+  std::vector<Record> Take() && { return std::move(records_); }
 
  private:
   std::vector<Record> records_;

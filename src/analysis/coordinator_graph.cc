@@ -194,7 +194,8 @@ void AddMerges(const PhaseTimes& times, const std::vector<WorkerParts>& workers,
                GraphBuilder& builder, CoordinatorParts& parts) {
   const std::map<int32_t, uint32_t> closings = AddClosings(workers, parts.closings, builder);
   const MergeGate gate(workers, closings, builder);
-  const std::vector<ChunkStamp> merges = ByBegin(times.Of(Phase::kMerge, kNoWorker));
+  const std::pmr::vector<ChunkStamp> merges =
+      ByBegin(times.Of(Phase::kMerge, kNoWorker), builder.memory());
   PoolThreads pool(merges, parts.threads);
   Decisions decisions(times);
   parts.merged.Expect(merges.size());

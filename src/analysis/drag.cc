@@ -69,8 +69,9 @@ Shares SharesOf(const Sums& sums, const std::array<Wide, kKinds>& medians, int32
   return shares;
 }
 
-std::vector<int64_t> Shortened(const ActivityGraph& graph, int32_t worker, const Shares& shares) {
-  std::vector<int64_t> durations(graph.size());
+/// `durations` of all activities, as they would be.
+void Shorten(const ActivityGraph& graph, int32_t worker, const Shares& shares,
+             std::span<int64_t> durations) {
   for (size_t i = 0; i < graph.size(); ++i) {
     const Activity& activity = graph[i];
     durations[i] = DurationOf(activity);
@@ -81,7 +82,6 @@ std::vector<int64_t> Shortened(const ActivityGraph& graph, int32_t worker, const
                                         static_cast<long double>(share.median) /
                                         static_cast<long double>(share.own));
   }
-  return durations;
 }
 
 }  // namespace
@@ -92,11 +92,13 @@ std::map<int32_t, int64_t> DragOf(const ActivityGraph& graph, const GraphTimes& 
   std::array<Wide, kKinds> medians{};
   std::transform(sums.begin(), sums.end(), medians.begin(), MedianOf);
   std::map<int32_t, int64_t> drags;
+  std::pmr::vector<int64_t> durations(graph.size(), graph.get_allocator());
   for (const int32_t worker : on_path) {
     const Shares shares = SharesOf(sums, medians, worker);
     if (std::none_of(shares.begin(), shares.end(), [](const Share& one) { return one.own != 0; }))
       continue;
-    const Wide shorter = times.Recompute(Shortened(graph, worker, shares));
+    Shorten(graph, worker, shares, durations);
+    const Wide shorter = times.Recompute(durations);
     drags[worker] = Narrow(graph[last].end_ns - shorter);
   }
   return drags;

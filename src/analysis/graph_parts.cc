@@ -14,14 +14,6 @@ constexpr auto kFreeLater = [](const auto& a, const auto& b) { return a.free_ns 
 
 }  // namespace
 
-Places Known(std::initializer_list<MaybeActivity> activities) {
-  Places known;
-  for (const MaybeActivity& activity : activities) {
-    if (activity) known.push_back(*activity);
-  }
-  return known;
-}
-
 uint32_t GraphBuilder::AddTail(Activity&& activity) {
   for (const uint32_t before : activity.after) {
     if (EndOf(before) <= activity.begin_ns) continue;
@@ -49,11 +41,24 @@ MaybeActivity GraphBuilder::Join(Places after) {
 
 void Stage::Sort() {
   SortNearlySorted(by_end_, [](const Entry& a, const Entry& b) { return a.end_ns < b.end_ns; });
+  PlaceByChunk();
+  by_chunk_.clear();
+  if (!of_chunk_.empty()) return;
   by_chunk_ = by_end_;
   SortNearlySorted(by_chunk_, [](const Entry& a, const Entry& b) { return a.chunk < b.chunk; });
-  each_once_ = true;
-  for (size_t place = 0; place < by_chunk_.size() && each_once_; ++place)
-    each_once_ = by_chunk_[place].chunk == place;
+}
+
+void Stage::PlaceByChunk() {
+  constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+  of_chunk_.assign(by_end_.size(), kNone);
+  for (const Entry& entry : by_end_) {
+    if (entry.chunk < of_chunk_.size() && of_chunk_[entry.chunk] == kNone) {
+      of_chunk_[entry.chunk] = entry.activity;
+    } else {
+      of_chunk_.clear();
+      return;
+    }
+  }
 }
 
 Places Stage::All() const {
@@ -96,8 +101,10 @@ MaybeActivity Stage::FirstOfRepeated(uint32_t chunk) const {
   return first ? first : find(kNoChunk);
 }
 
-PoolThreads::PoolThreads(const std::vector<ChunkStamp>& tasks, int32_t known) {
-  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running;
+PoolThreads::PoolThreads(const std::pmr::vector<ChunkStamp>& tasks, int32_t known)
+    : threads_(tasks.get_allocator()) {
+  std::priority_queue<int64_t, std::pmr::vector<int64_t>, std::greater<>> running(
+      tasks.get_allocator());
   // No more than there are tasks: a record may say any number.
   size_t most = std::min(static_cast<size_t>(std::max(0, known)), tasks.size());
   for (const ChunkStamp& task : tasks) {
@@ -120,8 +127,9 @@ void PoolThreads::Occupy(int64_t end_ns, uint32_t activity) {
   std::push_heap(threads_.begin(), threads_.end(), kFreeLater);
 }
 
-std::vector<ChunkStamp> ByBegin(std::span<const ChunkStamp> stamps) {
-  std::vector<ChunkStamp> sorted(stamps.begin(), stamps.end());
+std::pmr::vector<ChunkStamp> ByBegin(std::span<const ChunkStamp> stamps,
+                                     std::pmr::memory_resource* memory) {
+  std::pmr::vector<ChunkStamp> sorted(stamps.begin(), stamps.end(), memory);
   SortNearlySorted(sorted, [](const ChunkStamp& a, const ChunkStamp& b) {
     return std::tie(a.begin_ns, a.end_ns, a.chunk) < std::tie(b.begin_ns, b.end_ns, b.chunk);
   });

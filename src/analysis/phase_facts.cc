@@ -54,7 +54,10 @@ class RoundTrips {
 /// Parts of a table by the worker that they are about.
 template <typename T, typename Worker>
 std::map<int32_t, std::vector<T>> ByWorker(std::span<const T> rows, Worker worker) {
+  std::map<int32_t, size_t> sizes;
+  for (const T& row : rows) ++sizes[worker(row)];
   std::map<int32_t, std::vector<T>> parts;
+  for (const auto& [of, size] : sizes) parts[of].reserve(size);
   for (const T& row : rows) parts[worker(row)].push_back(row);
   return parts;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory_resource>
 #include <tuple>
 
 #include "analysis/nearly_sorted.h"
@@ -20,8 +21,9 @@ struct FirstBegin {
 };
 
 /// When each chunk first began to go through, by chunk; kNoChunk, the last: when anything did.
-std::vector<FirstBegin> FirstBegins(std::span<const ChunkStamp> stamps) {
-  std::vector<FirstBegin> begins;
+std::pmr::vector<FirstBegin> FirstBegins(std::span<const ChunkStamp> stamps,
+                                         std::pmr::memory_resource* memory) {
+  std::pmr::vector<FirstBegin> begins(memory);
   begins.reserve(stamps.size() + 1);
   for (const ChunkStamp& stamp : stamps) begins.push_back({stamp.chunk, stamp.begin_ns});
   if (begins.empty()) return begins;
@@ -40,8 +42,8 @@ std::vector<FirstBegin> FirstBegins(std::span<const ChunkStamp> stamps) {
 }
 
 /// The smallest of received - sent over what both know.
-std::optional<int64_t> Quickest(const std::vector<FirstBegin>& sent,
-                                const std::vector<FirstBegin>& received) {
+std::optional<int64_t> Quickest(const std::pmr::vector<FirstBegin>& sent,
+                                const std::pmr::vector<FirstBegin>& received) {
   std::optional<int64_t> quickest;
   auto other = sent.begin();
   for (const FirstBegin& came : received) {
@@ -55,8 +57,9 @@ std::optional<int64_t> Quickest(const std::vector<FirstBegin>& sent,
 }
 
 std::optional<int64_t> Quickest(std::span<const ChunkStamp> sent,
-                                std::span<const ChunkStamp> received) {
-  return Quickest(FirstBegins(sent), FirstBegins(received));
+                                std::span<const ChunkStamp> received,
+                                std::pmr::memory_resource* memory) {
+  return Quickest(FirstBegins(sent, memory), FirstBegins(received, memory));
 }
 
 void AtMost(std::optional<int64_t>& bound, const std::optional<int64_t>& value) {
@@ -122,12 +125,12 @@ std::string_view ClockSourceName(ClockSource source) {
 
 CausalInterval CausalIntervalOf(const PhaseTimes& times, int32_t worker) {
   const auto of = [&](Phase phase) { return times.Of(phase, worker); };
-  std::optional<int64_t> up = Quickest(of(Phase::kUpload), of(Phase::kReceive));
+  std::optional<int64_t> up = Quickest(of(Phase::kUpload), of(Phase::kReceive), times.memory());
   const auto verified = FirstEnd(of(Phase::kVerify));
   const auto reported = FirstEnd(of(Phase::kReport));
   if (verified && reported) AtMost(up, *reported - *verified);
 
-  std::optional<int64_t> down = Quickest(of(Phase::kSend), of(Phase::kDownload));
+  std::optional<int64_t> down = Quickest(of(Phase::kSend), of(Phase::kDownload), times.memory());
   const auto heard = FirstEnd(of(Phase::kAwaitRound));
   const std::span<const ChunkStamp> starts = of(Phase::kStart);
   if (heard && !starts.empty()) AtMost(down, *heard - starts.front().begin_ns);

@@ -68,11 +68,11 @@ void AddDown(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts)
 
 RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
                            const std::map<int32_t, WorkerClock>& clocks) {
-  GraphBuilder builder(2 * times.size());  // links are two each
+  std::pmr::memory_resource* const memory = records.memory;
+  GraphBuilder builder(2 * times.size(), memory);  // links are two each
   const MaybeActivity ledger = AddLedger(times, builder);
-  // Of what is asked for while the graph is built there is much, and all of it goes at once.
-  std::pmr::monotonic_buffer_resource memory(64 * (times.size() + 1));
   std::vector<WorkerParts> workers;
+  workers.reserve(times.workers().size());
   const auto placed = [&](int32_t worker) {
     const auto clock = clocks.find(worker);
     return clock != clocks.end() && clock->second.source != ClockSource::kNone;
@@ -82,14 +82,14 @@ RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
     return known == records.threads.end() ? 0 : known->second;
   };
   for (const int32_t worker : times.workers()) {
-    WorkerParts& parts = workers.emplace_back(&memory);
+    WorkerParts& parts = workers.emplace_back(memory);
     parts.worker = worker;
     parts.barrier = records.barrier;
     parts.threads = threads(worker);
     parts.ledger = ledger;
     AddUp(times, builder, parts, placed(worker));
   }
-  CoordinatorParts coordinator(&memory);
+  CoordinatorParts coordinator(memory);
   coordinator.barrier = records.barrier;
   coordinator.threads = threads(kNoWorker);
   coordinator.closings = ClosingsOf(records);
@@ -100,10 +100,8 @@ RoundGraph BuildRoundGraph(const RoundRecords& records, const PhaseTimes& times,
     if (placed(parts.worker)) AddDown(times, builder, parts);
     AddReport(times, builder, parts);
   }
-  RoundGraph graph;
-  graph.last = AddEnd(records, workers, coordinator, builder);
-  graph.activities = builder.Take();
-  return graph;
+  const uint32_t last = AddEnd(records, workers, coordinator, builder);
+  return {builder.Take(), last};
 }
 
 }  // namespace interlude

@@ -58,8 +58,9 @@ ActivityKind WhatOf(const WalkPiece& walked, const GapFacts& facts) {
 }
 
 /// The two parts of a chunk's link become one piece.
-std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const GapFacts& facts) {
-  std::vector<PathPiece> pieces;
+std::vector<PathPiece> NamePieces(const std::pmr::vector<WalkPiece>& walk, const GapFacts& facts) {
+  std::pmr::vector<PathPiece> pieces(facts.graph.get_allocator());
+  pieces.reserve(walk.size());
   for (const WalkPiece& walked : walk) {
     const Activity& activity = facts.graph[walked.activity];
     const PathPiece piece{.what = WhatOf(walked, facts),
@@ -76,7 +77,7 @@ std::vector<PathPiece> NamePieces(const std::vector<WalkPiece>& walk, const GapF
       pieces.push_back(piece);
     }
   }
-  return pieces;
+  return {pieces.begin(), pieces.end()};  // no larger than they are: those of all rounds are kept
 }
 
 std::vector<int32_t> WorkersOn(const std::vector<PathPiece>& pieces) {
@@ -88,7 +89,8 @@ std::vector<int32_t> WorkersOn(const std::vector<PathPiece>& pieces) {
 }
 
 std::map<int32_t, int64_t> SlackByWorker(const RoundGraph& graph, const GraphTimes& times) {
-  const std::vector<int64_t> slack = times.Slack();
+  std::pmr::vector<int64_t> slack(graph.activities.size(), graph.activities.get_allocator());
+  times.FillSlack(slack);
   std::map<int32_t, int64_t> least;
   auto of_worker = least.end();  // of the worker before, which is mostly this
   for (size_t i = 0; i < graph.activities.size(); ++i) {

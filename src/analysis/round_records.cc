@@ -40,11 +40,12 @@ Key KeyOf(const Record& record) {
 
 /// The round's, by key; those of one key in their order.
 template <typename Record>
-std::vector<const Record*> OfRoundByKey(std::span<const Record> records, uint32_t round) {
-  std::vector<const Record*> sorted;
+std::pmr::vector<const Record*> OfRoundByKey(std::span<const Record> records,
+                                             const RoundRecords& of) {
+  std::pmr::vector<const Record*> sorted(of.memory);
   sorted.reserve(records.size());
   for (const Record& record : records) {
-    if (record.round == round) sorted.push_back(&record);
+    if (record.round == of.round.round) sorted.push_back(&record);
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Record* a, const Record* b) { return KeyOf(*a) < KeyOf(*b); });
@@ -53,7 +54,8 @@ std::vector<const Record*> OfRoundByKey(std::span<const Record> records, uint32_
 
 }  // namespace
 
-PhaseTimes::PhaseTimes(const RoundRecords& records) {
+PhaseTimes::PhaseTimes(const RoundRecords& records)
+    : stamps_(records.memory), series_(records.memory) {
   AddStamps(records);
   AddSpans(records);
   for (const Series& series : series_) {
@@ -67,8 +69,7 @@ PhaseTimes::PhaseTimes(const RoundRecords& records) {
 }
 
 void PhaseTimes::AddStamps(const RoundRecords& records) {
-  const std::vector<const ChunkStamps*> of_round =
-      OfRoundByKey(records.stamps, records.round.round);
+  const std::pmr::vector<const ChunkStamps*> of_round = OfRoundByKey(records.stamps, records);
   size_t most = records.spans.size();
   for (const ChunkStamps* stamps : of_round) most += stamps->stamps.size();
   stamps_.reserve(most);
@@ -84,7 +85,7 @@ void PhaseTimes::AddStamps(const RoundRecords& records) {
 void PhaseTimes::AddSpans(const RoundRecords& records) {
   const auto stamped_end = static_cast<std::ptrdiff_t>(series_.size());
   const auto by_key = [](const Series& a, const Series& b) { return a.key < b.key; };
-  for (const Span* span : OfRoundByKey(records.spans, records.round.round)) {
+  for (const Span* span : OfRoundByKey(records.spans, records)) {
     const Series wanted{KeyOf(*span), 0, 0};
     if (std::binary_search(series_.begin(), series_.begin() + stamped_end, wanted, by_key))
       continue;

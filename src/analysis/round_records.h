@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <set>
 #include <span>
 #include <utility>
@@ -31,6 +32,8 @@ struct RoundRecords {
   std::map<int32_t, int32_t> threads = {};
   /// Of workers with a quota; outlives the records. Null: nothing is known of any.
   const ThrottlingByWorker* throttling = nullptr;
+  /// For what is needed meanwhile; no result is in it.
+  std::pmr::memory_resource* memory = std::pmr::get_default_resource();
 };
 
 /// The records of a round by phase and worker. A phase that has no stamps counts with its spans,
@@ -49,6 +52,8 @@ class PhaseTimes {
   const std::set<int32_t>& workers() const { return workers_; }
   /// Some phase that works chunk by chunk has no stamps.
   bool coarse() const { return coarse_; }
+  /// Where they are.
+  std::pmr::memory_resource* memory() const { return stamps_.get_allocator().resource(); }
   /// How many stamps there are.
   size_t size() const { return stamps_.size(); }
 
@@ -65,8 +70,8 @@ class PhaseTimes {
   /// What stands from `begin` on is the key's: the last series', where that is its own.
   void ExtendSeries(const Key& key, size_t begin);
 
-  std::vector<ChunkStamp> stamps_;
-  std::vector<Series> series_;  // by key
+  std::pmr::vector<ChunkStamp> stamps_;
+  std::pmr::vector<Series> series_;  // by key
   std::set<int32_t> workers_;
   bool coarse_ = false;
 };

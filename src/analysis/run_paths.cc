@@ -46,7 +46,8 @@ RunPaths::RunPaths(const std::vector<WorkerRecord>& workers, std::vector<EventRe
 }
 
 RoundPath RunPaths::Find(const RoundRecord& round, std::span<const Span> spans,
-                         std::span<const ChunkStamps> stamps) const {
+                         std::span<const ChunkStamps> stamps,
+                         std::pmr::memory_resource* memory) const {
   const std::vector<ClockEstimate> clocks = clocks_.For(round);
   return FindRoundPath({.round = round,
                         .spans = spans,
@@ -55,7 +56,8 @@ RoundPath RunPaths::Find(const RoundRecord& round, std::span<const Span> spans,
                         .clocks = clocks,
                         .barrier = barrier_,
                         .threads = threads_,
-                        .throttling = &throttling_});
+                        .throttling = &throttling_,
+                        .memory = memory});
 }
 
 }  // namespace interlude

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,9 +22,11 @@ class RunPaths {
            const std::map<std::string, std::string>& meta, const std::vector<ClockRecord>& clocks,
            std::span<const ProcessSample> samples);
 
-  /// Of one round, from its own records. Cost: with n records and dependencies n log n.
+  /// Of one round, from its own records; `memory` as in RoundRecords. Cost: with n records and
+  /// dependencies n log n.
   RoundPath Find(const RoundRecord& round, std::span<const Span> spans,
-                 std::span<const ChunkStamps> stamps) const;
+                 std::span<const ChunkStamps> stamps,
+                 std::pmr::memory_resource* memory = std::pmr::get_default_resource()) const;
 
  private:
   std::vector<EventRecord> events_;  // by time

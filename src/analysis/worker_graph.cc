@@ -77,7 +77,7 @@ template <typename Ready>
 void AddTasks(ActivityKind kind, std::span<const ChunkStamp> stamps, const Ready& ready,
               GraphBuilder& builder, WorkerParts& parts, Stage& into) {
   into.Expect(stamps.size());
-  for (const ChunkStamp& stamp : ByBegin(stamps)) {
+  for (const ChunkStamp& stamp : ByBegin(stamps, builder.memory())) {
     const uint32_t task =
         AddChunk(kind, stamp, Known({ready(stamp), parts.pool->Take()}), builder, parts);
     parts.pool->Occupy(stamp.end_ns, task);
@@ -148,11 +148,11 @@ void AddWayUp(const PhaseTimes& times, GraphBuilder& builder, WorkerParts& parts
   AddSteps(times, builder, parts);
   const std::span<const ChunkStamp> encodes = times.Of(Phase::kEncode, parts.worker);
   const std::span<const ChunkStamp> applies = times.Of(Phase::kApply, parts.worker);
-  std::vector<ChunkStamp> tasks;
+  std::pmr::vector<ChunkStamp> tasks(builder.memory());
   tasks.reserve(encodes.size() + applies.size());
   tasks.insert(tasks.end(), encodes.begin(), encodes.end());
   tasks.insert(tasks.end(), applies.begin(), applies.end());
-  parts.pool.emplace(ByBegin(tasks), parts.threads);
+  parts.pool.emplace(ByBegin(tasks, builder.memory()), parts.threads);
   AddTasks(
       ActivityKind::kEncode, encodes, [&](const ChunkStamp&) { return parts.trained; }, builder,
       parts, parts.encoded);

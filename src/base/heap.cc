@@ -1,6 +1,7 @@
 #include "base/heap.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
 
 namespace interlude {
 
@@ -16,6 +17,13 @@ HeapUse ReadHeapUse() {
   const auto info = ::mallinfo2();
   const auto large = static_cast<int64_t>(info.hblkhd);  // blocks with a mapping of their own
   return {static_cast<int64_t>(info.arena) + large, static_cast<int64_t>(info.uordblks) + large};
+}
+
+void PreferHugePages(void* memory, size_t bytes) {
+  constexpr uintptr_t kPage = 4096;
+  const auto begin = (reinterpret_cast<uintptr_t>(memory) + kPage - 1) / kPage * kPage;
+  const auto end = (reinterpret_cast<uintptr_t>(memory) + bytes) / kPage * kPage;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
 void ReturnFreedMemory() { ::malloc_trim(0); }

@@ -1,4 +1,6 @@
 // Reading what accounts are kept in: each function is one SELECT, checked value by value.
+#include <algorithm>
+
 #include "ledger/account_tables.h"
 #include "ledger/probe_bytes.h"
 #include "ledger/sqlite_border.h"
@@ -32,16 +34,13 @@ Span ReadSpan(const Row& row) {
 }
 
 template <StampsOrder order>
-ChunkStamps ReadStamps(const Row& row) {
-  ChunkStamps stamps;
+void ReadStamps(const Row& row, ChunkStamps& stamps) {
   stamps.round = row.Fitting<uint32_t>(0);
   stamps.phase = ReadPhase(row, 1);
   stamps.recorded_by = row.Fitting<int32_t>(2);
   stamps.about_worker = row.Fitting<int32_t>(3);
-  StatusOr<std::vector<ChunkStamp>> decoded = DecodeStamps(row.View(4), order);
-  if (!decoded.ok()) row.Refuse(4, fmt::format("({})", decoded.status().message()));
-  stamps.stamps = std::move(decoded).value();
-  return stamps;
+  const Status decoded = DecodeStampsInto(row.View(4), order, stamps.stamps);
+  if (!decoded.ok()) row.Refuse(4, fmt::format("({})", decoded.message()));
 }
 
 /// `unit` times the value of `column`.
@@ -121,7 +120,8 @@ std::string WhereOf(RoundRange rounds) {
 
 }  // namespace
 
-StatusOr<std::vector<Span>> SqliteRunDatabase::SelectSpans(const std::string& which) const {
+StatusOr<std::vector<Span>> SqliteRunDatabase::SelectSpans(const std::string& which,
+                                                           size_t expected) const {
   return AtBorder(Context("reading spans"), [&]() -> StatusOr<std::vector<Span>> {
     return Select<Span>(
         database_,
@@ -129,24 +129,41 @@ StatusOr<std::vector<Span>> SqliteRunDatabase::SelectSpans(const std::string& wh
             "SELECT round, phase, recorded_by, about_worker, begin_ns, end_ns, busy_ns, cpu_ns, "
             "run_delay_ns, {}, bytes, chunks, ok FROM spans {}",
             version_ < 3 ? "0" : "blocked_ns", which),
-        ReadSpan);
+        ReadSpan, expected);
   });
 }
 
-StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const { return SelectSpans("ORDER BY id"); }
+StatusOr<size_t> SqliteRunDatabase::ExpectedRows(const std::string& table) const {
+  constexpr int64_t kMost = 1 << 22;  // a file may name any id
+  INTERLUDE_ASSIGN_OR_RETURN(const int64_t last, LastId(table));
+  return static_cast<size_t>(std::clamp<int64_t>(last, 0, kMost));
+}
+
+StatusOr<std::vector<Span>> SqliteRunDatabase::Spans() const {
+  INTERLUDE_ASSIGN_OR_RETURN(const size_t expected, ExpectedRows("spans"));
+  return SelectSpans("ORDER BY id", expected);
+}
 
 StatusOr<std::vector<Span>> SqliteRunDatabase::SpansOf(RoundRange rounds) const {
   return SelectSpans(WhereOf(rounds));
 }
 
-StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::SelectStamps(const std::string& which) const {
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::SelectStamps(
+    const std::string& which, std::vector<ChunkStamps> spent) const {
   using Records = std::vector<ChunkStamps>;
   if (version_ < 3) return Records();
   return AtBorder(Context("reading chunk_stamps"), [&]() -> StatusOr<Records> {
-    return Select<ChunkStamps>(
-        database_,
-        "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps " + which,
-        version_ == 3 ? ReadStamps<StampsOrder::kByEnd> : ReadStamps<StampsOrder::kByBegin>);
+    const auto read =
+        version_ == 3 ? ReadStamps<StampsOrder::kByEnd> : ReadStamps<StampsOrder::kByBegin>;
+    size_t count = 0;
+    ForEachRow(database_,
+               "SELECT round, phase, recorded_by, about_worker, stamps FROM chunk_stamps " + which,
+               [&](const Row& row) {
+                 if (count == spent.size()) spent.emplace_back();
+                 read(row, spent[count++]);
+               });
+    spent.resize(count);
+    return std::move(spent);
   });
 }
 
@@ -154,36 +171,41 @@ StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::Stamps() const {
   return SelectStamps("ORDER BY id");
 }
 
-StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::StampsOf(RoundRange rounds) const {
-  return SelectStamps(WhereOf(rounds));
+StatusOr<std::vector<ChunkStamps>> SqliteRunDatabase::StampsOf(
+    RoundRange rounds, std::vector<ChunkStamps> spent) const {
+  return SelectStamps(WhereOf(rounds), std::move(spent));
 }
 
-StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::SelectSamples(
-    const std::string& which) const {
+StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::SelectSamples(const std::string& which,
+                                                                      size_t expected) const {
   using Records = std::vector<ProcessSample>;
   if (version_ < 3) return Records();
   return AtBorder(Context("reading process_samples"), [&]() -> StatusOr<Records> {
     if (version_ == 3) {
       return Select<ProcessSample>(
           database_, fmt::format("SELECT {} FROM process_samples {}", SampleColumnsOf3(), which),
-          ReadSampleOf3);
+          ReadSampleOf3, expected);
     }
     return Select<ProcessSample>(
-        database_, fmt::format("SELECT {} FROM sample_rows {}", SampleColumns(), which),
-        ReadSample);
+        database_, fmt::format("SELECT {} FROM sample_rows {}", SampleColumns(), which), ReadSample,
+        expected);
   });
 }
 
 StatusOr<std::vector<ProcessSample>> SqliteRunDatabase::Samples() const {
-  return SelectSamples("ORDER BY id");
+  if (version_ < 3) return std::vector<ProcessSample>();
+  INTERLUDE_ASSIGN_OR_RETURN(const size_t expected, ExpectedRows(SamplesTable()));
+  return SelectSamples("ORDER BY id", expected);
 }
 
 StatusOr<std::vector<MemoryRecord>> SqliteRunDatabase::Memory() const {
   using Records = std::vector<MemoryRecord>;
   if (version_ < 3) return Records();
+  INTERLUDE_ASSIGN_OR_RETURN(const size_t expected, ExpectedRows("memory"));
   return AtBorder(Context("reading memory"), [&]() -> StatusOr<Records> {
-    return Select<MemoryRecord>(
-        database_, "SELECT recorded_by, at_ns, owner, bytes FROM memory ORDER BY id", ReadMemory);
+    return Select<MemoryRecord>(database_,
+                                "SELECT recorded_by, at_ns, owner, bytes FROM memory ORDER BY id",
+                                ReadMemory, expected);
   });
 }
 

@@ -31,8 +31,8 @@ class Reader {
   bool done() const { return bytes_.empty() || !status_.ok(); }
   const Status& status() const { return status_; }
 
-  /// Of no use where status() is an error then.
-  ChunkStamp Take() {
+  /// Appends it in ns. What it appends is of no use where status() is an error then.
+  void TakeTo(std::vector<ChunkStamp>& stamps) {
     constexpr int64_t kMost = INT64_MAX / kUnitNs;
     const uint64_t coded_time = TakeNumber();
     const uint64_t coded_length = TakeNumber();
@@ -40,30 +40,27 @@ class Reader {
     const bool overlaps = (coded_time & kOverlaps) != 0;
     const bool from_begin = overlaps && order_ == StampsOrder::kByBegin;
     // The first is below 2^61, so that the sum cannot overflow.
-    const int64_t time =
-        (from_begin ? last_.begin_ns : last_.end_ns) + static_cast<int64_t>(coded_time >> 2);
+    const int64_t time = (from_begin ? begin_ : end_) + static_cast<int64_t>(coded_time >> 2);
     const auto length = static_cast<int64_t>(std::min<uint64_t>(coded_length, kMost + 1));
     const int64_t begin = overlaps && !from_begin ? time - length : time;
-    const ChunkStamp stamp{static_cast<uint32_t>(chunk_), begin, begin + length};
-    const bool possible = begin >= 0 && stamp.end_ns <= kMost && chunk_ <= UINT32_MAX &&
-                          (!overlaps || begin < last_.end_ns) &&
-                          (!from_begin || !BeginsBefore(stamp, last_));
-    if (!possible) {
-      return Refuse(InvalidArgumentError("an impossible chunk stamp: {} from {} to {} µs", chunk_,
-                                         begin, stamp.end_ns));
-    }
-    last_ = stamp;
-    ++chunk_;
-    return stamp;
+    const int64_t end = begin + length;
+    const bool possible =
+        begin >= 0 && end <= kMost && chunk_ <= UINT32_MAX && (!overlaps || begin < end_) &&
+        (!from_begin || std::tie(begin, end, chunk_) >= std::tie(begin_, end_, last_chunk_));
+    if (!possible) return RefuseStamp(begin, end);
+    stamps.push_back({static_cast<uint32_t>(chunk_), begin * kUnitNs, end * kUnitNs});
+    begin_ = begin;
+    end_ = end;
+    last_chunk_ = chunk_++;
   }
 
  private:
   uint64_t TakeNumber() {
     uint64_t value = 0;
-    std::string_view wrong = TakeLeb128(bytes_, value);
-    if (wrong.empty() && value > INT64_MAX) wrong = "hold a number of more than 63 bits";
-    if (wrong.empty()) return value;
-    Refuse(InvalidArgumentError("chunk stamps {}", wrong));
+    const std::string_view wrong = TakeLeb128(bytes_, value);
+    if (wrong.empty() && value <= INT64_MAX) [[likely]]
+      return value;
+    RefuseNumber(wrong.empty() ? "hold a number of more than 63 bits" : wrong);
     return 0;
   }
 
@@ -75,15 +72,22 @@ class Reader {
     return 0;
   }
 
-  ChunkStamp Refuse(Status status) {
+  // Apart, so that the compiler keeps what errors need out of the loop over millions of stamps.
+  [[gnu::cold]] void RefuseNumber(std::string_view wrong) {
+    Refuse(InvalidArgumentError("chunk stamps {}", wrong));
+  }
+  [[gnu::cold]] void RefuseStamp(int64_t begin, int64_t end) {
+    Refuse(
+        InvalidArgumentError("an impossible chunk stamp: {} from {} to {} µs", chunk_, begin, end));
+  }
+  void Refuse(Status status) {
     if (status_.ok()) status_ = std::move(status);
-    return {};
   }
 
   std::string_view bytes_;
   const StampsOrder order_;
-  ChunkStamp last_;
-  int64_t chunk_ = 0;  // that would follow
+  int64_t begin_ = 0, end_ = 0, last_chunk_ = 0;  // of the stamp before
+  int64_t chunk_ = 0;                             // that would follow
   Status status_;
 };
 
@@ -123,18 +127,24 @@ std::string EncodeStamps(const std::vector<ChunkStamp>& stamps) {
 
 StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes, StampsOrder order) {
   std::vector<ChunkStamp> stamps;
+  INTERLUDE_RETURN_IF_ERROR(DecodeStampsInto(bytes, order, stamps));
+  return stamps;
+}
+
+Status DecodeStampsInto(std::string_view bytes, StampsOrder order,
+                        std::vector<ChunkStamp>& stamps) {
+  stamps.clear();
   stamps.reserve(std::min(bytes.size() / 4, kMaxStamps));
   Reader reader(bytes, order);
   while (!reader.done()) {
     if (stamps.size() == kMaxStamps)
       return InvalidArgumentError("more than {} chunk stamps", kMaxStamps);
-    const ChunkStamp stamp = reader.Take();
-    stamps.push_back({stamp.chunk, stamp.begin_ns * kUnitNs, stamp.end_ns * kUnitNs});
+    reader.TakeTo(stamps);
   }
   INTERLUDE_RETURN_IF_ERROR(reader.status());
   if (order == StampsOrder::kByBegin && !std::is_sorted(stamps.begin(), stamps.end(), EndsBefore))
     std::sort(stamps.begin(), stamps.end(), EndsBefore);
-  return stamps;
+  return OkStatus();
 }
 
 }  // namespace interlude

@@ -56,5 +56,7 @@ enum class StampsOrder : uint8_t {
 /// than kMaxStamps.
 StatusOr<std::vector<ChunkStamp>> DecodeStamps(std::string_view bytes,
                                                StampsOrder order = StampsOrder::kByBegin);
+/// The same in place of what `stamps` holds, in its memory; of no use after an error.
+Status DecodeStampsInto(std::string_view bytes, StampsOrder order, std::vector<ChunkStamp>& stamps);
 
 }  // namespace interlude

@@ -217,7 +217,12 @@ class RunDatabase {
   virtual StatusOr<std::vector<ChunkStamps>> Stamps() const = 0;
   /// By round: a long run's are more than one wants in memory. In a file that has no index of them
   /// (schema version 3) each call goes through the whole table.
-  virtual StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds) const = 0;
+  StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds) const {
+    return StampsOf(rounds, {});
+  }
+  /// The same in the memory of `spent`, which earlier calls have returned.
+  virtual StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds,
+                                                      std::vector<ChunkStamps> spent) const = 0;
   virtual StatusOr<std::vector<Span>> SpansOf(RoundRange rounds) const = 0;
   virtual StatusOr<std::vector<ProcessSample>> Samples() const = 0;
   virtual StatusOr<std::vector<MemoryRecord>> Memory() const = 0;

@@ -271,8 +271,7 @@ StatusOr<RunNews> SqliteRunDatabase::News(RunMark& mark) const {
   INTERLUDE_ASSIGN_OR_RETURN(next.span, LastId("spans"));
   if (version_ >= 3) {
     INTERLUDE_ASSIGN_OR_RETURN(news.samples, SelectSamples(since(mark.sample)));
-    INTERLUDE_ASSIGN_OR_RETURN(next.sample,
-                               LastId(version_ == 3 ? "process_samples" : "sample_rows"));
+    INTERLUDE_ASSIGN_OR_RETURN(next.sample, LastId(SamplesTable()));
   }
   INTERLUDE_ASSIGN_OR_RETURN(news.events, SelectEvents(since(mark.event)));
   INTERLUDE_ASSIGN_OR_RETURN(next.event, LastId("events"));

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/heap.h"
 #include "base/status.h"
 
 namespace interlude::internal {
@@ -81,11 +82,14 @@ class Row {
 void ForEachRow(SQLite::Database& database, const std::string& sql,
                 const std::function<void(const Row&)>& take);
 
-/// What `fill` makes of each row that `sql` selects. Throws SQLite::Exception.
+/// What `fill` makes of each row that `sql` selects, of about `expected` rows. Throws
+/// SQLite::Exception.
 template <typename Record>
 std::vector<Record> Select(SQLite::Database& database, const std::string& sql,
-                           Record (*fill)(const Row&)) {
+                           Record (*fill)(const Row&), size_t expected = 0) {
   std::vector<Record> records;
+  records.reserve(expected);
+  PreferHugePages(records.data(), expected * sizeof(Record));
   ForEachRow(database, sql, [&](const Row& row) { records.push_back(fill(row)); });
   return records;
 }

@@ -42,7 +42,8 @@ class SqliteRunDatabase final : public RunDatabase {
   StatusOr<std::vector<WorkerRoundRecord>> WorkerRounds() const override;
   StatusOr<std::vector<Span>> Spans() const override;
   StatusOr<std::vector<ChunkStamps>> Stamps() const override;
-  StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds) const override;
+  StatusOr<std::vector<ChunkStamps>> StampsOf(RoundRange rounds,
+                                              std::vector<ChunkStamps> spent) const override;
   StatusOr<std::vector<Span>> SpansOf(RoundRange rounds) const override;
   StatusOr<std::vector<ProcessSample>> Samples() const override;
   StatusOr<std::vector<MemoryRecord>> Memory() const override;
@@ -57,11 +58,17 @@ class SqliteRunDatabase final : public RunDatabase {
   // Those that `which` (the end of a SELECT) picks.
   StatusOr<std::vector<RoundRecord>> SelectRounds(const std::string& which) const;
   StatusOr<std::vector<WorkerRoundRecord>> SelectWorkerRounds(const std::string& which) const;
-  StatusOr<std::vector<Span>> SelectSpans(const std::string& which) const;
-  StatusOr<std::vector<ChunkStamps>> SelectStamps(const std::string& which) const;
-  StatusOr<std::vector<ProcessSample>> SelectSamples(const std::string& which) const;
+  StatusOr<std::vector<Span>> SelectSpans(const std::string& which, size_t expected = 0) const;
+  StatusOr<std::vector<ChunkStamps>> SelectStamps(const std::string& which,
+                                                  std::vector<ChunkStamps> spent = {}) const;
+  StatusOr<std::vector<ProcessSample>> SelectSamples(const std::string& which,
+                                                     size_t expected = 0) const;
   StatusOr<std::vector<ClockRecord>> SelectClocks(const std::string& which) const;
   StatusOr<std::vector<EventRecord>> SelectEvents(const std::string& which) const;
+  /// Of the samples, in this version.
+  std::string SamplesTable() const { return version_ == 3 ? "process_samples" : "sample_rows"; }
+  /// For room made beforehand: a vector that grows to a million rows touches twice the memory.
+  StatusOr<size_t> ExpectedRows(const std::string& table) const;
   /// The largest id in use, 0 where there is none.
   StatusOr<int64_t> LastId(const std::string& table) const;
   /// "run database PATH: `what`", the beginning of every error.

@@ -123,7 +123,6 @@ TEST(CutCount, RoundsUpSoThatOneOfThreeIsCut) {
 }
 
 TEST(CutCount, LeavesOneValueAtLeast) {
-  Rng rng(4);
   for (size_t n = 1; n < 200; ++n) {
     const size_t median = CutCount({.rule = MergeRule::kCoordinateMedian}, n);
     EXPECT_EQ(n - 2 * median, n % 2 == 0 ? 2u : 1u);
