@@ -2,10 +2,10 @@
 """Measures what keeping a run's account costs the run, and writes the table into docs/results.md.
 
 Whole runs with the account and without (INTERLUDE_WITHOUT_ACCOUNT), in the order ABBA..., same seed: a coordinator and
-two workers whose steps take five seconds a round, 4.5 s of it on a CPU. The differences of the pairs, with a 95 % interval,
-say what a run can tell; beside them stands the sum of what can be counted: the records of a run times what each costs
-(ledger_bench record), what the samplers say that they took, and what the coordinator's spans of `ledger` say that
-storing took, scaled up to all rounds (the last one's is not recorded). `./run ledger` calls it.
+two workers whose steps take five seconds a round, 4.5 s of it on a CPU. The differences of the pairs, with a 95 %
+interval, say what a run can tell; beside them stands the sum of what can be counted: the records of a run times what
+each costs (ledger_bench record), what the samplers say that they took, and what the coordinator's spans of `ledger`
+say that storing took, scaled up to all rounds (the last one's is not recorded). `./run ledger` calls it.
 
 Usage: tools/measure_account.py [--pairs 4] [--rounds 12] [--build build/release] [--write docs/results.md]
 """

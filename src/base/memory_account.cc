@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/heap.h"
 #include "base/mutex.h"
 
 namespace interlude {
@@ -79,8 +80,7 @@ Buffer::Buffer(std::string owner, size_t bytes) : size_(bytes) {
   mapped_ = (bytes + colour + 4095) / 4096 * 4096;
   void* data = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   INTERLUDE_CHECK(data != MAP_FAILED, "no memory for {} bytes of {}", bytes, owner);
-  if (mapped_ >= kHugePage)
-    ::madvise(data, mapped_, MADV_HUGEPAGE);  // advice: failure costs speed only
+  if (mapped_ >= kHugePage) PreferHugePages(data, mapped_);
   mapping_ = data;
   data_ = static_cast<std::byte*>(data) + colour;
   name_ = NamedMemory(std::move(owner), mapping_, mapped_, MemoryPlace::kOwnPages);

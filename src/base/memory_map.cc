@@ -1,6 +1,5 @@
 #include "base/memory_map.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -25,15 +24,6 @@ struct Line {
   std::string_view name;    // a path, "[heap]", or nothing
   bool reserved() const { return access.starts_with("---"); }
 };
-
-/// `rest` without its first word, which is returned.
-std::string_view TakeWord(std::string_view& rest) {
-  const size_t begin = std::min(rest.find_first_not_of(" \t"), rest.size());
-  const size_t end = std::min(rest.find_first_of(" \t", begin), rest.size());
-  const std::string_view word = rest.substr(begin, end - begin);
-  rest.remove_prefix(end);
-  return word;
-}
 
 /// "BEGIN-END ACCESS OFFSET DEVICE INODE NAME", of which the name may be absent or hold blanks.
 std::optional<Line> ParseLine(std::string_view text) {

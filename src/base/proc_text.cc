@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/kept_proc_files.h"
@@ -13,7 +14,8 @@ std::optional<std::string> ReadOpenFile(int file) {
   std::string text;
   // Most of these files are made when they are read, and a second read costs as much as the first.
   constexpr size_t kStep = 16384;
-  // The kernel stops before the line that its page of 4 KiB has no room for, and no earlier.
+  // The kernel stops before the line that its page of 4 KiB has no room for, and no earlier; and no
+  // line is 3 KiB long.
   constexpr ssize_t kMayGoOn = 1024;
   ssize_t got = 0;
   do {
@@ -42,13 +44,18 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
+std::string_view TakeWord(std::string_view& text) {
+  const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+  const size_t end = std::min(text.find_first_of(" \t", begin), text.size());
+  const std::string_view word = text.substr(begin, end - begin);
+  text.remove_prefix(end);
+  return word;
+}
+
 std::vector<std::string_view> Words(std::string_view line) {
   std::vector<std::string_view> words;
-  for (size_t begin = line.find_first_not_of(" \t"); begin != std::string_view::npos;) {
-    const size_t end = line.find_first_of(" \t", begin);
-    words.push_back(line.substr(begin, end - begin));
-    begin = line.find_first_not_of(" \t", end);
-  }
+  for (std::string_view word = TakeWord(line); !word.empty(); word = TakeWord(line))
+    words.push_back(word);
   return words;
 }
 

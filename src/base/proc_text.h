@@ -21,6 +21,10 @@ std::optional<std::string> ReadOpenFile(int file);
 /// `while (!text.empty()) { line = TakeLine(text); ... }`.
 std::string_view TakeLine(std::string_view& text);
 
+/// `text` without its first word and the blanks and tabs before it; the word is returned, and is
+/// empty where there is none.
+std::string_view TakeWord(std::string_view& text);
+
 /// The parts of a line between blanks and tabs.
 std::vector<std::string_view> Words(std::string_view line);
 

@@ -143,12 +143,13 @@ std::vector<uintptr_t> ResidentMemoryReader::Stops(const std::vector<NamedRange>
   for (const NamedRange& range : ranges) {
     if (full_.contains(range.id)) stops.push_back(range.begin);
   }
+  uintptr_t end = 0;
   for (const MemoryMapping& mapping : mappings_) {
-    if (mapping.begin >= kKernelSpace) continue;
+    if (mapping.begin >= kKernelSpace) break;
     if (mapping.end - mapping.begin > kLargestMapping) stops.push_back(mapping.begin);
-    if (&mapping == &mappings_.back() || (&mapping)[1].begin >= kKernelSpace)
-      stops.push_back(mapping.end);
+    end = mapping.end;
   }
+  stops.push_back(end);
   std::ranges::sort(stops);
   return stops;
 }
