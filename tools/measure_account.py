@@ -7,7 +7,7 @@ interval, say what a run can tell; beside them stands the sum of what can be cou
 each costs (ledger_bench record), what the samplers say that they took, and what the coordinator's spans of `ledger`
 say that storing took, scaled up to all rounds (the last one's is not recorded). `./run ledger` calls it.
 
-Usage: tools/measure_account.py [--pairs 4] [--rounds 12] [--build build/release] [--write docs/results.md]
+Usage: tools/measure_account.py [--pairs 3] [--rounds 20] [--build build/release] [--write docs/results.md]
 """
 import argparse
 import json
@@ -129,8 +129,8 @@ def table(options, runs, counts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--build", type=lambda path: pathlib.Path(path).resolve(), default=ROOT / "build/release")
     parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()

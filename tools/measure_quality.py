@@ -3,7 +3,7 @@
 
 Trains on the same number of samples in every way: one process, synchronous averaging after every step, and rounds of
 5, 20 and 100 local steps with each codec, for 2, 4 and 8 workers and several seeds; on Fashion-MNIST, and on cats and
-dogs of the Oxford pets where ../shared/data has them. Finished runs are kept in build/quality/runs.json: started
+dogs of the Oxford pets where ../shared/data has them. Finished runs are kept in docs/quality-runs.json: started
 again, the measurement goes on where it was (quality_runs.py). `./run results` calls it.
 
 Usage: tools/measure_quality.py [--seeds 3] [--only fashion|pets] [--so-far] [--fresh] [--write docs/results.md]

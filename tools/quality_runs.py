@@ -1,8 +1,9 @@
 """Whole training runs whose results are kept, so that a measurement that was interrupted goes on where it was.
 
-Runs are bit-deterministic, so that a kept result is the one that the same run would give again. It counts as long as
-every key of the configuration that it was made with has the same value still; keys that are new since do not matter
-here, as their defaults change no run. A program that computes otherwise needs --fresh.
+Runs are bit-deterministic, so that a kept result is the one that the same run would give again (on a CPU of another
+kind: one as good). It counts as long as every key of the configuration that it was made with has the same value still;
+keys that are new since do not matter here, as their defaults change no run. A program that computes otherwise needs
+--fresh. What the configurations of all kept runs have in common is written once.
 """
 
 import dataclasses
@@ -16,7 +17,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/release/bin/interlude"
-KEPT = ROOT / "build/quality/runs.json"
+KEPT = ROOT / "docs/quality-runs.json"
 FIELDS = ("final_accuracy", "final_loss", "final_root_hash", "samples", "rounds", "upload_bytes", "download_bytes")
 
 
@@ -36,13 +37,27 @@ def key(job):
     return f"{job.workers} workers: {' '.join(job.settings)}"
 
 
+def unpacked(record):
+    """{key of a job: what came of it}."""
+    return {name: run | {"config": record["config"] | run["config"]} for name, run in record["runs"].items()}
+
+
+def packed(results):
+    """The same with what all configurations have in common standing once."""
+    configs = [run["config"] for run in results.values()]
+    common = {name: value for name, value in configs[0].items()
+              if all(name in config and config[name] == value for config in configs)}
+    own = {name: run | {"config": {key: value for key, value in run["config"].items() if key not in common}}
+           for name, run in results.items()}
+    return {"config": common, "runs": own}
+
+
 class Runs:
     def __init__(self, program=PROGRAM, kept=KEPT, fresh=False):
         self.program, self.kept = program, kept
         if not program.exists():
             sys.exit(f"{program} is not built: ./run build")
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        self.results = {} if fresh or not kept.exists() else json.loads(kept.read_text())
+        self.results = {} if fresh or not kept.exists() else unpacked(json.loads(kept.read_text()))
         self._configurations = {}
 
     def result(self, job):
@@ -51,16 +66,14 @@ class Runs:
         if kept is None:
             return None
         now = self._configuration(job)
-        same = all(now.get(section, {}).get(name) == value for section, values in kept["config"].items()
-                   for name, value in values.items())
-        return kept if same else None
+        return kept if all(now.get(name) == value for name, value in kept["config"].items()) else None
 
     def _configuration(self, job):
         if job not in self._configurations:
             text = subprocess.run([self.program, "config", "--check", job.config, *job.arguments()], check=True,
                                   capture_output=True, text=True, cwd=ROOT).stdout
-            self._configurations[job] = {section: values for section, values in tomllib.loads(text).items()
-                                         if isinstance(values, dict)}
+            self._configurations[job] = {f"{section}.{name}": value for section, values in tomllib.loads(text).items()
+                                         if isinstance(values, dict) for name, value in values.items()}
         return self._configurations[job]
 
     def make_all(self, jobs):
@@ -92,5 +105,5 @@ class Runs:
 
     def _keep(self):
         beside = self.kept.with_suffix(".new")
-        beside.write_text(json.dumps(self.results, indent=1))
+        beside.write_text(json.dumps(packed(self.results), indent=1) + "\n")
         beside.replace(self.kept)

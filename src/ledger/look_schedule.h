@@ -10,7 +10,7 @@
 namespace interlude {
 
 /// Every two seconds, and sooner where resident memory has moved or a peak is likely, as long as
-/// the looks cost no more than an 8,000th of one CPU. The first 8 ms are free: nothing is
+/// the looks cost no more than a 12,000th of one CPU. The first 8 ms are free: nothing is
 /// remembered for them yet.
 class LookSchedule {
  public:
@@ -34,7 +34,7 @@ class LookSchedule {
   static constexpr Nanoseconds kEvery = std::chrono::seconds(2);
   static constexpr int64_t kMovedPart = 64;
   static constexpr int64_t kFreeNs = 8'000'000;
-  static constexpr int64_t kRest = 8000;
+  static constexpr int64_t kRest = 12000;
 
   const Nanoseconds begun_;
   Nanoseconds due_;

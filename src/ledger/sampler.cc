@@ -12,8 +12,8 @@ namespace {
 
 constexpr Nanoseconds kSampleEvery = std::chrono::seconds(1);
 constexpr Nanoseconds kNoNews = std::chrono::milliseconds(250);
-/// Of what a sample costs: how long to wait until the next.
-constexpr int64_t kRest = 3000;
+/// How much longer than they cost samples rest.
+constexpr int64_t kRest = 5000;
 
 std::optional<TcpConnections> ConnectionsOf(const SamplerOptions& options) {
   if (!options.tcp) return std::nullopt;
@@ -70,7 +70,9 @@ void Sampler::Sample(Nanoseconds now, Look look) {
     MutexLock lock(mutex_);
     store_.Add(sample);
     sampled_at_ = now;
-    due_ = now + std::max(kSampleEvery, Nanoseconds(cost * kRest));
+    // One that was asked for before it was due makes the next ones wait longer, within reason.
+    const Nanoseconds rest(cost * kRest);
+    due_ = std::clamp(due_ + rest, now + kSampleEvery, now + std::max(kSampleEvery, 2 * rest));
     cpu_ns_ += cost;
   }
   if (look == Look::kInAnyCase || looks_.IsDue(now, sample.rss_bytes, look == Look::kAtAPeak))

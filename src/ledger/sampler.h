@@ -24,8 +24,9 @@ struct SamplerOptions {
   std::optional<TcpPorts> tcp;
 };
 
-/// Gives itself a 3,000th of one CPU for samples and less for memory (LookSchedule): where that is
-/// not enough, they come less often. Samples that SampleNow asks for come on top.
+/// Gives itself a 5,000th of one CPU for samples and less for memory (LookSchedule): where that is
+/// not enough, they come less often. Those that SampleNow asks for are taken in any case, and put
+/// the next ones off.
 /// Any thread.
 class Sampler {
  public:
