@@ -183,6 +183,11 @@ def _train(figures):
     return _median([entry["slowest_train_seconds"] for entry in figures.rounds()])
 
 
+def _outside_training(figures):
+    return _median([entry["wall_seconds"] - entry["slowest_train_seconds"] for entry in figures.rounds()
+                    if entry["slowest_train_seconds"] is not None])
+
+
 def _memory_peak(figures):
     return max((share for _, share in figures.memory()), default=None)
 
@@ -196,7 +201,9 @@ def _memory_after(figures):
 FIGURES = {
     "round_s": ("a round", "s", lambda f: _median([entry["wall_seconds"] for entry in f.rounds()])),
     "train_s": ("the slowest worker's local steps", "s", _train),
-    "exchange_s": ("the exchange: from the end of a worker's local steps to the end of its last phase", "s", _exchange),
+    "outside_training_s": ("a round without the slowest worker's local steps", "s", _outside_training),
+    "exchange_s": ("the exchange, of the worker that needs least: from the end of its local steps to that of its last "
+                   "phase", "s", _exchange),
     "exchange_of_48_s": ("the exchange as a share of 48 s of training", "", lambda f: _exchange(f) / FIELD_TRAIN_S),
     "slow_encode_s": ("encoding, the workers with a limit", "s", _of_limited("encode")),
     "fast_encode_s": ("encoding, the others", "s", _of_limited("encode", others=True)),
