@@ -10,7 +10,7 @@
 namespace interlude {
 
 /// Every two seconds, and sooner where resident memory has moved or a peak is likely, as long as
-/// the looks cost no more than a 12,000th of one CPU. The first 8 ms are free: nothing is
+/// the looks cost no more than a 12,000th of one CPU. The first 6 ms are free: nothing is
 /// remembered for them yet.
 class LookSchedule {
  public:
@@ -33,7 +33,7 @@ class LookSchedule {
  private:
   static constexpr Nanoseconds kEvery = std::chrono::seconds(2);
   static constexpr int64_t kMovedPart = 64;
-  static constexpr int64_t kFreeNs = 8'000'000;
+  static constexpr int64_t kFreeNs = 6'000'000;
   static constexpr int64_t kRest = 12000;
 
   const Nanoseconds begun_;

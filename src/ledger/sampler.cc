@@ -13,7 +13,7 @@ namespace {
 constexpr Nanoseconds kSampleEvery = std::chrono::seconds(1);
 constexpr Nanoseconds kNoNews = std::chrono::milliseconds(250);
 /// How much longer than they cost samples rest.
-constexpr int64_t kRest = 5000;
+constexpr int64_t kRest = 5500;
 
 std::optional<TcpConnections> ConnectionsOf(const SamplerOptions& options) {
   if (!options.tcp) return std::nullopt;

@@ -24,7 +24,7 @@ struct SamplerOptions {
   std::optional<TcpPorts> tcp;
 };
 
-/// Gives itself a 5,000th of one CPU for samples and less for memory (LookSchedule): where that is
+/// Gives itself a 5,500th of one CPU for samples and less for memory (LookSchedule): where that is
 /// not enough, they come less often. Those that SampleNow asks for are taken in any case, and put
 /// the next ones off.
 /// Any thread.

@@ -92,7 +92,7 @@ TEST(LookSchedule, LooksWhereAPeakIsLikely) {
 
 TEST(LookSchedule, KeepsToItsCostWhateverHappens) {
   LookSchedule looks(seconds(10));
-  looks.Looked(seconds(10), 640, 8'000'000);  // free
+  looks.Looked(seconds(10), 640, 6'000'000);  // free
   EXPECT_TRUE(looks.IsDue(seconds(11), 1280));
   looks.Looked(seconds(11), 1280, 2'000'000);  // 24 s worth of a 12,000th
   EXPECT_FALSE(looks.IsDue(seconds(33), 640, /*peak=*/true));
